@@ -1,0 +1,39 @@
+"""What start() makes of the errors of its queues."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from uniqfifo.errors import (
+    NotExecuted,
+    OutcomeUnknown,
+    QueueError,
+    Reason,
+    StartRefused,
+    StartUnknown,
+)
+
+
+class StartFailures:
+    """Collects one error per key, so that every queue is tried before start() fails."""
+
+    def __init__(self) -> None:
+        self._errors: dict[str, QueueError] = {}
+
+    @contextmanager
+    def of(self, key: str) -> Iterator[None]:
+        """Note the error of making this key ready. Without a server the rest need no try."""
+        try:
+            yield
+        except NotExecuted as error:
+            if error.reason is Reason.CONNECTION:
+                raise
+            self._errors[key] = error
+        except OutcomeUnknown as error:
+            self._errors[key] = error
+
+    def raise_any(self) -> None:
+        """Raise one error that names every key that is not ready, if there is any."""
+        if any(isinstance(error, OutcomeUnknown) for error in self._errors.values()):
+            raise StartUnknown(self._errors)
+        if self._errors:
+            raise StartRefused(self._errors)

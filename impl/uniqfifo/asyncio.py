@@ -1,0 +1,126 @@
+"""The asyncio twins of `UniqueQueue` and `RedisQueueProvider`: only the awaiting differs.
+
+What their methods do is said at the originals.
+"""
+
+from typing import Any, Literal, Self, TypeVar
+
+import redis.asyncio
+
+from uniqfifo._calls import Call, Calls
+from uniqfifo._once import call_async
+from uniqfifo._start import StartFailures
+from uniqfifo.errors import NotExecuted, NotStarted, QueueError, Reason
+from uniqfifo.provider import CLIENT_OPTIONS
+from uniqfifo.storage import QueueType, Storage
+
+T = TypeVar("T")
+
+
+class UniqueQueue:
+    """See `uniqfifo.UniqueQueue`. `client` is a `redis.asyncio.Redis`."""
+
+    def __init__(self, client: Any, key: str, storage: Storage | str = Storage.ZSET) -> None:
+        self._client = client
+        self._calls = Calls(key, Storage(storage))
+
+    @property
+    def key(self) -> str:
+        return self._calls.key
+
+    async def enqueue(self, id: str) -> bool:
+        return await self._call(self._calls.enqueue(id))
+
+    async def dequeue(self) -> str | None:
+        return await self._call(self._calls.dequeue())
+
+    async def size(self) -> int:
+        return await self._call(self._calls.size())
+
+    async def position(self, id: str) -> int | None:
+        return await self._call(self._calls.position(id))
+
+    async def contains(self, id: str) -> bool:
+        return await self.position(id) is not None
+
+    async def peek(self, count: int = 1) -> list[str]:
+        return await self._call(self._calls.peek(count))
+
+    async def remove(self, id: str) -> bool:
+        return await self._call(self._calls.remove(id))
+
+    async def migrate(self) -> int:
+        return await self._call(self._calls.migrate())
+
+    async def make_ready(self) -> None:
+        if self._calls.storage is not Storage.LIST:
+            await self.migrate()
+        elif (found := await self._call(self._calls.type())) not in ("none", "list"):
+            raise self._calls.wrong_type(found)
+
+    async def _call(self, wanted: Call[T]) -> T:
+        try:
+            return await call_async(self._client, wanted)
+        except NotExecuted as error:
+            if error.reason is not Reason.WRONG_TYPE:
+                raise
+            raise self._calls.wrong_type(await self._found()) from error
+
+    async def _found(self) -> str | None:
+        try:
+            return await call_async(self._client, self._calls.type())
+        except QueueError:
+            return None
+
+
+class RedisQueueProvider:
+    """See `uniqfifo.RedisQueueProvider`. Takes a redis URL or a `redis.asyncio.Redis`."""
+
+    is_dequeue_blocking: Literal[False] = False
+
+    def __init__(
+        self, url_or_client: Any, prefix: str, storage: Storage | str = Storage.ZSET
+    ) -> None:
+        self._owns_client = isinstance(url_or_client, str)
+        self._client = _connect(url_or_client) if self._owns_client else url_or_client
+        self._queues = {
+            queue: UniqueQueue(self._client, queue.key(prefix), storage) for queue in QueueType
+        }
+        self._started = False
+
+    async def start(self) -> None:
+        self._started = False
+        failures = StartFailures()
+        for queue in self._queues.values():
+            with failures.of(queue.key):
+                await queue.make_ready()
+        failures.raise_any()
+        self._started = True
+
+    async def stop(self) -> None:
+        self._started = False
+        if self._owns_client:
+            await self._client.aclose()
+
+    async def queue_work(self, id: str, queue: QueueType) -> bool:
+        return await self._queue(queue).enqueue(id)
+
+    async def dequeue_work(self, queue: QueueType) -> str | None:
+        return await self._queue(queue).dequeue()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.stop()
+
+    def _queue(self, queue: QueueType) -> UniqueQueue:
+        if not self._started:
+            raise NotStarted
+        return self._queues[QueueType(queue)]
+
+
+def _connect(url: str) -> redis.asyncio.Redis:
+    pool = redis.asyncio.BlockingConnectionPool.from_url(url, **CLIENT_OPTIONS)
+    return redis.asyncio.Redis.from_pool(pool)  # closes the pool with itself

@@ -1,0 +1,33 @@
+"""The command `uniqfifo`: where the implementation and its specification meet."""
+
+import sys
+from typing import NoReturn
+
+
+def main() -> None:
+    """Run the command line. Every error is one line, and its exit code 2."""
+    try:
+        import click
+
+        from uniqfifo_spec.conformance.check_cli import check
+    except ModuleNotFoundError as missing:
+        _fail(f"the command line needs {missing.name}: pip install 'uniqfifo[check]'")
+
+    group = click.Group("uniqfifo", help="A unique pending FIFO queue on Redis, and its checks.")
+    group.add_command(check)
+    click.version_option(package_name="uniqfifo")(group)
+    try:
+        sys.exit(group(prog_name="uniqfifo", standalone_mode=False))
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        sys.exit(2)
+    except click.ClickException as error:
+        # Click itself would exit with 1, which here says that something does not conform.
+        _fail(error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted")
+
+
+def _fail(text: str) -> NoReturn:
+    print("uniqfifo:", " ".join(text.split()), file=sys.stderr)
+    sys.exit(2)

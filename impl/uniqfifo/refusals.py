@@ -1,0 +1,80 @@
+"""Which answers of a server mean that it certainly did not execute a call.
+
+One table, from the text that a server answers with to a reason. A pattern counts only at the start
+of that text, or behind the wrapper that old servers put round an error from inside a script: users,
+keys and ids may be named like error codes, and servers quote them further on.
+"""
+
+import re
+
+from redis import exceptions as redis_errors
+
+from uniqfifo.errors import Reason
+
+# The code ERR says nothing, and redis-py takes it off. Up to 6.2 an error from inside a script
+# comes behind the place where it arose.
+_IN_FRONT = (
+    r"(?:ERR )?(?:Error running script \(call to f_[0-9a-f]{40}\): )?(?:@user_script: ?\d+: )*-?"
+)
+
+_TABLE: dict[str, Reason] = {
+    r"WRONGTYPE\b": Reason.WRONG_TYPE,
+    r"READONLY\b": Reason.READONLY,
+    r"LOADING\b": Reason.LOADING,
+    r"BUSY\b": Reason.BUSY,
+    r"OOM\b": Reason.OUT_OF_MEMORY,
+    r"MISCONF\b": Reason.MISCONF,
+    r"NOREPLICAS\b": Reason.NO_REPLICAS,
+    r"MASTERDOWN\b": Reason.MASTER_DOWN,
+    r"CLUSTERDOWN\b": Reason.CLUSTER_DOWN,
+    r"(?:NOAUTH|WRONGPASS)\b": Reason.AUTHENTICATION,
+    r"(?:invalid password|Client sent AUTH)": Reason.AUTHENTICATION,
+    r"NOPERM\b": Reason.NO_PERMISSION,
+    # A command that the user may not run, asked for by a script: 6.0 to 7.0, then from 7.2 on.
+    r"The user executing the script can't ": Reason.NO_PERMISSION,
+    r"ACL failure in script: ": Reason.NO_PERMISSION,
+    # A command that the server does not have, or that was renamed away.
+    r"Unknown Redis command called from": Reason.UNSUPPORTED_SERVER,
+    r"Invalid command passed to redis\.acl_check_cmd": Reason.UNSUPPORTED_SERVER,
+    r"unknown command\b": Reason.UNSUPPORTED_SERVER,
+    # ZADD NX before 3.0.2; a write after TIME before 3.2.
+    r"syntax error": Reason.UNSUPPORTED_SERVER,
+    r"Write commands not allowed after non deterministic": Reason.UNSUPPORTED_SERVER,
+    r"max number of clients": Reason.TOO_MANY_CLIENTS,
+    r"SCORELIMIT\b": Reason.SCORE_LIMIT,
+}
+
+_PATTERNS = [(re.compile(_IN_FRONT + pattern), reason) for pattern, reason in _TABLE.items()]
+
+# redis-py takes the code off the front of an answer that it has a class for.
+_CODES: dict[type[Exception], str] = {
+    redis_errors.ReadOnlyError: "READONLY",
+    redis_errors.BusyLoadingError: "LOADING",
+    redis_errors.OutOfMemoryError: "OOM",
+    redis_errors.NoPermissionError: "NOPERM",
+    redis_errors.MasterDownError: "MASTERDOWN",
+    redis_errors.ClusterDownError: "CLUSTERDOWN",
+    redis_errors.AuthenticationError: "NOAUTH",
+}
+
+
+def server_text(error: Exception) -> str:
+    """The answer that redis-py made this error from, its code in front again."""
+    text = str(error)
+    code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
+    return f"{code} {text}" if code and not text.startswith(code) else text
+
+
+def reason_of(error: Exception) -> Reason | None:
+    """Why the server refused, or None if this is no refusal that we know."""
+    text = server_text(error)
+    return next((reason for pattern, reason in _PATTERNS if pattern.match(text)), None)
+
+
+def is_refusal_of_the_call(error: BaseException) -> bool:
+    """Was this call refused by a server that may serve the next one?
+
+    If so the connection is as good as before. A server that is read-only is not asked again: the
+    next call has to find out who the primary is.
+    """
+    return isinstance(error, redis_errors.ResponseError) and reason_of(error) is not Reason.READONLY
