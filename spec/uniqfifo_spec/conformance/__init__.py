@@ -1,0 +1,1 @@
+"""Drives implementations and compares them with the model, clause by clause."""
