@@ -1,0 +1,41 @@
+"""What the README shows is what happens."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from uniqfifo_spec.conformance.spawn import Server
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+PROGRAMS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.servers("redis-7.0", "valkey-9.1")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_program_runs(program: str, server: Server) -> None:
+    assert "redis://127.0.0.1:6379/0" in program
+    program = program.replace("redis://127.0.0.1:6379/0", server.url)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_there_are_programs() -> None:
+    assert len(PROGRAMS) == 3
+
+
+def test_the_commands_are_those_that_the_project_has() -> None:
+    commands = re.findall(r"^\$ (.+)$", README, re.MULTILINE)
+    assert commands == [
+        "pip install '.[check]' && uniqfifo check",
+        "pip install tox && tox",
+        "pip install uniqfifo",
+    ]
+
+
+def test_every_file_that_it_names_is_there() -> None:
+    for name in re.findall(r"^\| `([^`]+)` \|", README, re.MULTILINE):
+        assert (ROOT / name).exists() or name in ("zset", "list"), name
