@@ -18,7 +18,7 @@ def uniqfifo(*arguments: str, path: str | None = None) -> subprocess.CompletedPr
     """Run the command line as a user does, in a terminal of 80 columns."""
     command = [sys.executable, "-c", "from uniqfifo.cli import main; main()", *arguments]
     environment = {**os.environ, "COLUMNS": "80", **({"PATH": path} if path is not None else {})}
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 def test_check_on_the_embedded_server() -> None:
@@ -107,6 +107,8 @@ def test_help_and_version() -> None:
 
 def test_without_the_extra_it_says_what_to_install() -> None:
     program = "import sys; sys.modules['click'] = None; from uniqfifo.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert done.stderr == "uniqfifo: the command line needs click: pip install 'uniqfifo[check]'\n"

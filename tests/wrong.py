@@ -219,11 +219,12 @@ WRONG: dict[str, type[Host]] = {
 EQUIVALENT: dict[str, type[Host]] = {
     "LINSERT AFTER": _enqueue("list", (LINSERT, LINSERT.replace("BEFORE", "AFTER"))),
     "ZPOPMIN": _zset(dequeue_zset="return redis.call('ZPOPMIN', KEYS[1])[1] or false"),
-    "unchanged": Host,
 }
 
 
 def implementation(name: str) -> Implementation:
     host = {**WRONG, **EQUIVALENT}[name]
-    source = f"tests.wrong.implementation({name!r}).open(bench, prefix, storage)"
+    source = (
+        f"__import__('tests.wrong').wrong.implementation({name!r}).open(bench, prefix, storage)"
+    )
     return Implementation(name, host, source, host.storages)

@@ -158,6 +158,7 @@ def _name(client: redis.Redis) -> str:
 @contextmanager
 def embedded() -> Iterator[Bench]:
     """fakeredis, in this process, with a clock that stands still until it is set."""
+    import lupa  # noqa: F401  # without it fakeredis does not know EVAL
     from fakeredis import FakeRedis, FakeServer
 
     microseconds = 0

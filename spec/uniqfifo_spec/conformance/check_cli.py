@@ -78,6 +78,9 @@ def check(
                 bench, UNIQFIFO, storages or UNIQFIFO.storages, profile, progress
             )
             name = bench.name
+    except ModuleNotFoundError as missing:
+        message = f"the embedded server needs {missing.name}: pip install 'uniqfifo[check]'"
+        raise click.ClickException(message) from None
     except (CannotSpawn, redis.RedisError, OSError, ValueError) as error:
         raise click.ClickException(f"the check could not run: {error}") from None
     if as_json:

@@ -41,7 +41,8 @@ class Report:
         return new
 
     def reproduce(self, failed: Judged, program: str) -> None:
-        """Note how the first failure of a clause can be seen again."""
+        """Note the failure of a clause that is shown, and how it can be seen again."""
+        self.tallies[failed.clause].problem = failed.problem
         self.tallies[failed.clause].reproducer = program
 
     @property

@@ -7,7 +7,10 @@ from uniqfifo_spec.conformance.oracle import Judged
 from uniqfifo_spec.conformance.session import Call, Implementation, Put, Session, SetClock, Step
 from uniqfifo_spec.conformance.targets import QUEUES
 
-_FORGETFUL = 400  # how many earlier steps are tried as the one that a failure depends on
+BEFORE_ALL = 2
+"""How many steps come before the first transition: the clock is set, and the host started."""
+
+_EARLIER = 400  # how many earlier calls are tried as the one that a failure depends on
 
 
 def fails(bench: Bench, implementation: Implementation, steps: Sequence[Step], clause: str) -> bool:
@@ -25,15 +28,15 @@ def shortest(
 ) -> Sequence[Step]:
     """The fewest steps that make this clause fail, of those that did.
 
-    The `last` of them, with a start before, are enough unless the implementation keeps a state of
+    The `last` of them, after the clock was set and a host started, are enough unless the implementation keeps a state of
     its own; then one earlier call is looked for, and if that is not enough either all steps stay.
     """
     tail = list(steps[-last:])
-    start = [step for step in steps[:1] if step not in tail]
+    start = list(steps[:BEFORE_ALL])
     if fails(bench, implementation, [*start, *tail], clause):
         return [*start, *tail]
-    earlier = [step for step in steps[:-last] if isinstance(step, Call)]
-    for call in reversed(earlier[-_FORGETFUL:]):
+    earlier = [step for step in steps[BEFORE_ALL:-last] if isinstance(step, Call)]
+    for call in reversed(earlier[-_EARLIER:]):
         if fails(bench, implementation, [*start, call, *tail], clause):
             return [*start, call, *tail]
     return steps
