@@ -1,0 +1,96 @@
+"""Situations in which a server refuses a call, and what it means that nothing changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+import redis
+
+from tests import servers
+from uniqfifo import NotExecuted, Reason
+from uniqfifo_spec.conformance.spawn import Server
+
+HOSTILE_USERS = ("worker", "WRONGTYPE")
+"""The second one is quoted by servers from 7.2 on, and must not be taken for an error code."""
+
+
+def since(version: str, before: str = "") -> tuple[str, ...]:
+    """The names of the servers from this Redis release on; every Valkey is later than 7.2."""
+    low, high = _parts(version), _parts(before or "99")
+    return tuple(
+        name
+        for name, source in servers.SOURCES.items()
+        if low <= _parts(source.version.partition(" ")[2]) < high
+    )
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part)
+
+
+ALL = since("2.8")
+RUN_ZSET = since("3.2")
+HAVE_ACL = since("6.0")
+FREEZE_TIME = since("7.2")
+
+
+def snapshot(judge: redis.Redis, key: str) -> tuple[bytes | None, bool]:
+    """What the key holds, byte for byte, and whether it has a time to live."""
+    return judge.dump(key), judge.pttl(key) >= 0
+
+
+@contextmanager
+def refused(judge: redis.Redis, key: str, reason: Reason) -> Iterator[None]:
+    """What is done inside must be refused for this reason and leave the key as it is."""
+    before = snapshot(judge, key)
+    with pytest.raises(NotExecuted) as caught:
+        yield
+    assert caught.value.reason is reason, caught.value
+    assert snapshot(judge, key) == before
+
+
+@contextmanager
+def user(server: Server, name: str, *rules: str) -> Iterator[redis.Redis]:
+    """A client that is logged in as a user with these ACL rules, and every key."""
+    with server.client() as admin:
+        admin.execute_command("ACL", "SETUSER", name, "reset", "on", ">secret", "~*", *rules)
+        try:
+            with server.client(username=name, password="secret") as client:
+                yield client
+        finally:
+            admin.execute_command("ACL", "DELUSER", name)
+
+
+@contextmanager
+def memory_limit(judge: redis.Redis, spare: int = -100_000) -> Iterator[None]:
+    """The server may use what it uses now and `spare` bytes more; nothing is evicted."""
+    judge.config_set("maxmemory-policy", "noeviction")
+    judge.config_set("maxmemory", judge.info("memory")["used_memory"] + spare)
+    try:
+        yield
+    finally:
+        judge.config_set("maxmemory", 0)
+
+
+def start_replica(private_server: Callable[..., Server], name: str) -> tuple[Server, Server]:
+    """A primary, and a replica that follows it."""
+    primary = private_server(name)
+    with primary.client() as source, suppress(redis.ResponseError):  # 2.8.17 has no such delay
+        source.config_set("repl-diskless-sync-delay", 0)
+    replica = private_server(name, "--slaveof", "127.0.0.1", str(primary.port))
+    with primary.client() as source, replica.client() as copy:
+        await_copy(source, copy)
+    return primary, replica
+
+
+def await_copy(source: redis.Redis, copy: redis.Redis) -> None:
+    """Wait until the replica has what its primary was told so far."""
+    mark = b"%d" % time.monotonic_ns()
+    source.set("mark", mark)
+    deadline = time.monotonic() + 20
+    while copy.get("mark") != mark:
+        assert time.monotonic() < deadline, copy.info("replication")
+        time.sleep(0.01)
