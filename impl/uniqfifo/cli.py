@@ -10,11 +10,13 @@ def main() -> None:
         import click
 
         from uniqfifo_spec.conformance.check_cli import check
+        from uniqfifo_spec.conformance.explore_cli import explore, replay
     except ModuleNotFoundError as missing:
         _fail(f"the command line needs {missing.name}: pip install 'uniqfifo[check]'")
 
     group = click.Group("uniqfifo", help="A unique pending FIFO queue on Redis, and its checks.")
-    group.add_command(check)
+    for command in (check, explore, replay):
+        group.add_command(command)
     click.version_option(package_name="uniqfifo")(group)
     try:
         sys.exit(group(prog_name="uniqfifo", standalone_mode=False))
