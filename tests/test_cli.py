@@ -37,7 +37,7 @@ def test_check_as_json_and_as_a_page(tmp_path: Path) -> None:
     assert result["conforms"] is True
     (storage,) = result["storages"]
     assert (storage["storage"], storage["transitions"]) == ("list", 801)
-    assert {"clause", "title", "cases", "failures"} == set(storage["clauses"][0])
+    assert {"clause", "title", "cases", "failures", "undecided"} == set(storage["clauses"][0])
     assert "An absent id is added at the tail" in page.read_text("utf-8")
 
 

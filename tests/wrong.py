@@ -68,6 +68,9 @@ class Host:
         self.started = False
         return None
 
+    def key(self, queue: str) -> str:
+        return f"{self.prefix}-{KEY_ENDINGS[queue]}"
+
     def run(self, text: str, key: str, *arguments: Any) -> Any:
         return self.client.eval(text, 1, key, *arguments)
 
@@ -76,7 +79,7 @@ class Host:
         if not (self.started or starting):
             return Failed("not-started")
         try:
-            return call(f"{self.prefix}-{KEY_ENDINGS[queue]}", *arguments)
+            return call(self.key(queue), *arguments)
         except redis.ResponseError as error:
             kind = "wrong-type" if "WRONGTYPE" in str(error) else "not-executed"
             return Failed(kind, str(error))

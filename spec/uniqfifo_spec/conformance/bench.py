@@ -54,7 +54,7 @@ class Bench:
         self.url = url
         self.ours = ours
         self.clock = clock
-        self.name = _name(self.judge) if url else "embedded server"
+        self.name = server_name(self.judge) if url else "embedded server"
 
     def now(self) -> int:
         """The server's clock in microseconds."""
@@ -148,9 +148,10 @@ def _exact(score: float) -> Score:
     return int(score) if float(score).is_integer() else float(score)
 
 
-def _name(client: redis.Redis) -> str:
+def server_name(client: redis.Redis) -> str:
+    """What the server calls itself, such as `Redis 7.0.15`."""
     info: dict[str, Any] = client.info("server")
-    if info.get("server_name") == "valkey":
+    if "valkey_version" in info:
         return f"Valkey {info['valkey_version']}"
     return f"Redis {info['redis_version']}"
 

@@ -1,11 +1,12 @@
-"""Checks an implementation on one server: every transition, then the machine."""
+"""Checks an implementation on one server, in several ways that miss different things."""
 
 from collections.abc import Callable, Sequence
 
-from uniqfifo_spec.conformance import machine, transitions
+from uniqfifo_spec.conformance import concurrent, machine, traces, transitions
 from uniqfifo_spec.conformance.bench import Bench
 from uniqfifo_spec.conformance.report import Report
 from uniqfifo_spec.conformance.session import Implementation
+from uniqfifo_spec.conformance.vectors_check import run_vectors
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -32,6 +33,15 @@ def check(
             for done, total in transitions.run(bench, implementation, report.storage, report):
                 progress(what, done, total)
     for report in reports:
-        progress(f"{report.storage}: random sequences", 0, 0)
-        machine.run(bench, implementation, report.storage, report, machine.PROFILES[profile])
+        storage = report.storage
+        for done, total in run_vectors(bench, implementation, storage, report):
+            progress(f"{storage}: vectors", done, total)
+        if not report.conforms:
+            continue  # what fails in one step needs no search for how it fails in many
+        progress(f"{storage}: a trace", 0, 0)
+        traces.run(bench, implementation, storage, report, profile)
+        progress(f"{storage}: random sequences", 0, 0)
+        machine.run(bench, implementation, storage, report, machine.PROFILES[profile])
+        for done, total in concurrent.run(bench, implementation, storage, report, profile):
+            progress(f"{storage}: several hosts at once", done, total)
     return reports

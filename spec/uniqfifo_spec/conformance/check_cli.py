@@ -1,27 +1,28 @@
-"""`uniqfifo check`: the clauses as a table, one column for each storage."""
+"""`uniqfifo check`: compares an implementation with the specification, clause by clause."""
 
-import json
-import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 import redis
-from rich import terminal_theme
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
-from uniqfifo_spec.clauses import CLAUSES
 from uniqfifo_spec.conformance import check as checks
+from uniqfifo_spec.conformance import shown
 from uniqfifo_spec.conformance.bench import Bench, at_url, embedded, spawned
-from uniqfifo_spec.conformance.implementations import UNIQFIFO
+from uniqfifo_spec.conformance.expected import ExpectedFailures
+from uniqfifo_spec.conformance.implementations import UNIQFIFO, port
 from uniqfifo_spec.conformance.machine import PROFILES
-from uniqfifo_spec.conformance.report import Report, Tally
+from uniqfifo_spec.conformance.protocol import ProtocolError
+from uniqfifo_spec.conformance.report import Report
+from uniqfifo_spec.conformance.session import Implementation
 from uniqfifo_spec.conformance.spawn import CannotSpawn, default_binary
+from uniqfifo_spec.designs import STORAGES
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -34,11 +35,12 @@ from uniqfifo_spec.conformance.spawn import CannotSpawn, default_binary
     metavar="[BINARY]",
     help="Start a private server for the run: this binary, or the one on PATH.",
 )
+@click.option("--exec", "command", metavar="COMMAND", help="Check this port, driven over stdio.")
 @click.option(
     "--storage",
     "storages",
     multiple=True,
-    type=click.Choice(UNIQFIFO.storages),
+    type=click.Choice(list(STORAGES)),
     help="Check this storage only; may be repeated.  [default: all]",
 )
 @click.option(
@@ -46,53 +48,62 @@ from uniqfifo_spec.conformance.spawn import CannotSpawn, default_binary
     type=click.Choice(list(PROFILES)),
     default="quick",
     show_default=True,
-    help="How long the random sequences go on.",
+    help="How long the random parts go on.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option(
-    "--report",
-    "page",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Write the result as an HTML page, too.",
-)
+@click.option("--report", "page", type=_FILE, help="Write it as HTML, or JUnit XML (*.xml), too.")
+@click.option("--failures", "list_", type=_FILE, help="A list of failures that are known.")
+@click.option("--fix", is_flag=True, help="Rewrite that list to what failed now.")
 def check(
     url: str | None,
     binary: str | None,
+    command: str | None,
     storages: tuple[str, ...],
     profile: str,
     as_json: bool,
     page: Path | None,
+    list_: Path | None,
+    fix: bool,
 ) -> None:
     """Compare the queue with its specification, clause by clause.
 
     On the server at URL, under a fresh prefix that is removed in the end; without URL on an
-    embedded server. Exits 0 if every clause holds, 1 if not, 2 if the check could not run.
+    embedded server. Exits 0 if every clause holds, 1 if not, 2 if the check could not run, 3 if
+    something was left undecided.
     """
     if url and binary is not None:
         raise click.UsageError("give a URL or --spawn, not both")
-    if url and binary is not None:
-        raise click.UsageError("give a URL or --spawn, not both")
+    if fix and not list_:
+        raise click.UsageError("--fix rewrites the file of --failures: name it")
     try:
+        known = ExpectedFailures.read(list_) if list_ and list_.exists() else ExpectedFailures()
         with _bench(url, binary) as bench, _progress(as_json) as progress:
-            reports = checks.check(
-                bench, UNIQFIFO, storages or UNIQFIFO.storages, profile, progress
-            )
-            name = bench.name
+            implementation = port(command, bench) if command else UNIQFIFO
+            chosen = _choose(storages, implementation)
+            reports = checks.check(bench, implementation, chosen, profile, progress)
+            title = f"{implementation.name} on {bench.name}"
+    except ProtocolError as error:
+        print(f"uniqfifo: the port does not conform: {error}", file=sys.stderr)
+        sys.exit(1)
     except ModuleNotFoundError as missing:
         message = f"the embedded server needs {missing.name}: pip install 'uniqfifo[check]'"
         raise click.ClickException(message) from None
     except (CannotSpawn, redis.RedisError, OSError, ValueError) as error:
         raise click.ClickException(f"the check could not run: {error}") from None
     if as_json:
-        click.echo(json.dumps(_as_json(name, reports, profile), indent=2))
+        click.echo(shown.as_json(title, profile, reports))
     else:
-        _show(Console(highlight=False), name, reports)
+        shown.show(Console(highlight=False), title, reports)
     if page:
-        with Path(os.devnull).open("w") as nowhere:
-            console = Console(record=True, width=100, highlight=False, file=nowhere)
-            _show(console, name, reports)
-            console.save_html(str(page), theme=terminal_theme.DEFAULT_TERMINAL_THEME)
-    sys.exit(0 if all(report.conforms for report in reports) else 1)
+        shown.write(page, title, reports, known)
+    sys.exit(_verdict(reports, known, list_, fix))
+
+
+def _choose(storages: tuple[str, ...], implementation: Implementation) -> tuple[str, ...]:
+    for storage in storages:
+        if storage not in implementation.storages:
+            raise ValueError(f"{implementation.name} does not offer {storage}")
+    return storages or implementation.storages
 
 
 def _bench(url: str | None, binary: str | None) -> AbstractContextManager[Bench]:
@@ -118,46 +129,15 @@ def _progress(hidden: bool) -> Iterator[checks.Progress]:
         yield show
 
 
-def _show(console: Console, server: str, reports: Sequence[Report]) -> None:
-    table = Table(title=f"{UNIQFIFO.name} on {server}: cases judged", title_justify="left")
-    table.add_column("clause", no_wrap=True)
-    table.add_column("requirement")
-    for report in reports:
-        table.add_column(report.storage, justify="right", no_wrap=True)
-    for clause, title in CLAUSES.items():
-        tallies = [report.tallies.get(clause) for report in reports]
-        if any(tallies):
-            table.add_row(clause, title, *map(_cell, tallies))
-    console.print(table)
-    judged = {clause for report in reports for clause in report.tallies}
-    rest = [clause for clause in CLAUSES if clause not in judged]
-    console.print(f"Not judged by this check: {', '.join(rest)}.\n")
-    for report in reports:
-        verdict = "[green]conforms[/]" if report.conforms else "[red]does not conform[/]"
-        console.print(
-            f"{report.storage}: {verdict} "
-            f"({report.transitions:,} transitions, {report.steps:,} random calls)"
-        )
-    for report in reports:
-        for clause, tally in report.tallies.items():
-            if tally.reproducer:
-                console.print(f"\n[red]{clause} fails for {report.storage}.[/] To see it:\n")
-                console.print(tally.reproducer, markup=False, soft_wrap=True)
-
-
-def _cell(tally: Tally | None) -> str:
-    if tally is None:
-        return ""
-    if tally.failures:
-        return f"[red]{tally.failures:,} of {tally.cases:,} fail[/]"
-    return f"{tally.cases:,}"
-
-
-def _as_json(server: str, reports: Sequence[Report], profile: str) -> dict[str, Any]:
-    return {
-        "implementation": UNIQFIFO.name,
-        "server": server,
-        "profile": profile,
-        "conforms": all(report.conforms for report in reports),
-        "storages": [report.as_json() for report in reports],
-    }
+def _verdict(reports: list[Report], known: ExpectedFailures, list_: Path | None, fix: bool) -> int:
+    """The exit code, known failures taken into account."""
+    failed = shown.failures(reports)
+    judged = {(report.storage, clause) for report in reports for clause in report.tallies}
+    if fix and list_:
+        known.write(list_, failed, judged)
+        return 0
+    for storage, clause in known.passing(failed, judged):
+        print(f"uniqfifo: {storage} {clause} is listed as failing, and holds", file=sys.stderr)
+    if known.unexpected(failed) or known.passing(failed, judged):
+        return 1
+    return 3 if any(report.verdict == "undecided" for report in reports) else 0

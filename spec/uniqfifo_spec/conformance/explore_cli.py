@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from uniqfifo import scripts
-from uniqfifo_spec.conformance.replay import Replayed, server_name
+from uniqfifo_spec.conformance.bench import server_name
+from uniqfifo_spec.conformance.replay import Replayed
 from uniqfifo_spec.conformance.replay import replay as replayed
 from uniqfifo_spec.conformance.trace_table import matrix_table, trace_table, verdict_table
 from uniqfifo_spec.designs import Design

@@ -12,6 +12,7 @@ from uniqfifo_spec.conformance.bench import Seen
 from uniqfifo_spec.conformance.targets import QUEUES, Answer, Failed
 from uniqfifo_spec.designs import STORAGES, run
 from uniqfifo_spec.fifo import Id
+from uniqfifo_spec.history import UNTOLD
 from uniqfifo_spec.keyspace import List, Score, Value, ZSet, pending
 
 Keys = Mapping[str, Value]
@@ -29,10 +30,14 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One thing that a clause asks of one call; `problem` is empty if it is so."""
+    """One thing that a clause asks of one call; `problem` is empty if it is so.
+
+    `undecided`: whether it is so could not be found out within the bounds. That is no pass.
+    """
 
     clause: str
     problem: str = ""
+    undecided: bool = False
 
 
 _KINDS = {"WRONGTYPE": "wrong-type", "SCORELIMIT": "not-executed"}
@@ -65,7 +70,7 @@ def judge(
 
 def judge_not_started(before: Keys, answer: Answer, after: Mapping[str, Seen]) -> Iterator[Judged]:
     """Judge an enqueue or dequeue of a host that is not started."""
-    yield Judged("LIF-1", _wrong_answer(Failed("not-started"), answer))
+    yield Judged("LIF-1", wrong_answer(Failed("not-started"), answer))
     for queue in QUEUES:
         yield Judged("LIF-1", _difference(queue, before[queue], after[queue].value))
 
@@ -81,9 +86,9 @@ def _judge_start(
         clause = "ERR-1" if storage == "list" else _MIGRATION.get(type(value), "MIG-3")
         yield Judged(clause, _difference(queue, expected, after[queue].value))
     if refused:
-        yield Judged("LIF-3", _wrong_answer(Failed("wrong-type"), answer))
+        yield Judged("LIF-3", wrong_answer(Failed("wrong-type"), answer))
     else:
-        yield Judged("LIF-2", _wrong_answer(None, answer))
+        yield Judged("LIF-2", wrong_answer(None, answer))
 
 
 _MIGRATION = {List: "MIG-1", ZSet: "MIG-2", type(None): "MIG-2"}
@@ -107,7 +112,7 @@ def _judge_call(
     wanted = Failed(_KINDS[answered.code]) if isinstance(answered, Error) else answered
 
     clause = _clause(operation, wanted, storage)
-    yield Judged(clause, _wrong_answer(wanted, answer) or _difference(queue, expected, found))
+    yield Judged(clause, wrong_answer(wanted, answer) or _difference(queue, expected, found))
     for other in QUEUES:
         if other != queue:
             yield Judged("KEY-4", _difference(other, before[other], after[other].value))
@@ -115,7 +120,7 @@ def _judge_call(
         return
     yield Judged("QUE-1", _grown_copies(value, found))
     if operation.name == "dequeue" and storage != "list":
-        yield Judged("ZST-1", _wrong_answer(wanted, answer) or _difference(queue, expected, found))
+        yield Judged("ZST-1", wrong_answer(wanted, answer) or _difference(queue, expected, found))
     if wanted is True:
         yield Judged(_FORMAT[storage], _difference(queue, expected, found))
         if storage != "zset" or _passed(value, reading):
@@ -125,7 +130,7 @@ def _judge_call(
     for text in (id, wanted):
         if isinstance(text, bytes) and not text.isalnum():
             foreign = operation.name == "dequeue"
-            wrong = _wrong_answer(wanted, answer) or _difference(queue, expected, found)
+            wrong = wrong_answer(wanted, answer) or _difference(queue, expected, found)
             yield Judged("IDS-3" if foreign else "IDS-1", wrong)
 
 
@@ -156,9 +161,12 @@ def _passed(value: Value, now: int) -> bool:
     return not isinstance(value, ZSet) or now > value.entries[-1][0]
 
 
-def _wrong_answer(expected: Answer, answer: Answer) -> str:
+def wrong_answer(expected: Answer, answer: Answer) -> str:
+    """What is wrong with this answer; nothing if it is as expected."""
     if isinstance(expected, Failed) and isinstance(answer, Failed):
         same = expected.kind == answer.kind
+    elif answer is UNTOLD:
+        same = isinstance(expected, bool)
     else:
         same = type(expected) is type(answer) and expected == answer
     return "" if same else f"answer {answer!r}, expected {expected!r}"

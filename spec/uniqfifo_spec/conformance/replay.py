@@ -46,14 +46,6 @@ def replay(trace: Json, client: redis.Redis, scripts: Mapping[str, str]) -> Repl
     return Replayed("confirmed")
 
 
-def server_name(client: redis.Redis) -> str:
-    """As in `Redis 7.0.15`."""
-    info: Json = client.execute_command("INFO", "server")
-    if "valkey_version" in info:
-        return f"Valkey {info['valkey_version']}"
-    return f"Redis {info['redis_version']}"
-
-
 def _differs(step: int, what: str, model: Any, server: Any) -> Replayed:
     return Replayed("differs", f"step {step}, {what}: model {model!r}, server {server!r}")
 

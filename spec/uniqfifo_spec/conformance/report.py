@@ -14,6 +14,7 @@ class Tally:
 
     cases: int = 0
     failures: int = 0
+    undecided: int = 0
     problem: str = ""
     reproducer: str = ""
 
@@ -33,6 +34,7 @@ class Report:
         for each in judged:
             tally = self.tallies.setdefault(each.clause, Tally())
             tally.cases += 1
+            tally.undecided += each.undecided
             if each.problem:
                 tally.failures += 1
                 if not tally.problem:
@@ -47,7 +49,16 @@ class Report:
 
     @property
     def conforms(self) -> bool:
+        """No clause failed. (That none was left undecided is another question.)"""
         return not any(tally.failures for tally in self.tallies.values())
+
+    @property
+    def verdict(self) -> str:
+        """`conforms`, `does not conform` or `undecided`."""
+        if not self.conforms:
+            return "does not conform"
+        undecided = any(tally.undecided for tally in self.tallies.values())
+        return "undecided" if undecided else "conforms"
 
     def rows(self) -> list[tuple[str, str, Tally]]:
         """(number, heading, tally) of each clause that was judged."""
@@ -60,7 +71,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         return {
             "storage": self.storage,
-            "conforms": self.conforms,
+            "verdict": self.verdict,
             "transitions": self.transitions,
             "steps": self.steps,
             "clauses": [
@@ -69,6 +80,7 @@ class Report:
                     "title": title,
                     "cases": tally.cases,
                     "failures": tally.failures,
+                    "undecided": tally.undecided,
                     **({"problem": tally.problem} if tally.problem else {}),
                     **({"reproducer": tally.reproducer} if tally.reproducer else {}),
                 }

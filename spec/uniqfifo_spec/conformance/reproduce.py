@@ -7,9 +7,7 @@ from uniqfifo_spec.conformance.oracle import Judged
 from uniqfifo_spec.conformance.session import Call, Implementation, Put, Session, SetClock, Step
 from uniqfifo_spec.conformance.targets import QUEUES
 
-BEFORE_ALL = 2
-"""How many steps come before the first transition: the clock is set, and the host started."""
-
+_TRIES = 40  # how many shorter sequences are tried where each costs a process
 _EARLIER = 400  # how many earlier calls are tried as the one that a failure depends on
 
 
@@ -28,17 +26,39 @@ def shortest(
 ) -> Sequence[Step]:
     """The fewest steps that make this clause fail, of those that did.
 
-    The `last` of them, after the clock was set and a host started, are enough unless the implementation keeps a state of
-    its own; then one earlier call is looked for, and if that is not enough either all steps stay.
+    The `last` of them, after the clock was set and a host started, are enough unless the
+    implementation keeps a state of its own; then one earlier call is looked for, and if that is
+    not enough either all steps stay.
     """
     tail = list(steps[-last:])
-    start = list(steps[:BEFORE_ALL])
+    first = next(at for at, step in enumerate(steps) if isinstance(step, Call)) + 1
+    start = list(steps[:first])
     if fails(bench, implementation, [*start, *tail], clause):
         return [*start, *tail]
-    earlier = [step for step in steps[BEFORE_ALL:-last] if isinstance(step, Call)]
-    for call in reversed(earlier[-_EARLIER:]):
+    earlier = [step for step in steps[first:-last] if isinstance(step, Call)]
+    tries = _TRIES if implementation.is_a_process else _EARLIER
+    for call in reversed(earlier[-tries:]):
         if fails(bench, implementation, [*start, call, *tail], clause):
             return [*start, call, *tail]
+    return steps
+
+
+def fewer(
+    bench: Bench, implementation: Implementation, steps: list[Step], clause: str
+) -> list[Step]:
+    """Leave out what can be left out, in ever smaller pieces, as long as a few tries last."""
+    tries, size = _TRIES, len(steps) // 2
+    while size and tries:
+        for start in range(0, len(steps), size):
+            rest = [*steps[:start], *steps[start + size :]]
+            tries -= 1
+            if fails(bench, implementation, rest, clause):
+                steps = rest
+                break
+            if not tries:
+                break
+        else:
+            size //= 2
     return steps
 
 
@@ -69,6 +89,7 @@ def program(
             f"# {failed.clause}: {failed.problem}",
             "import redis, uniqfifo",
             "from uniqfifo_spec.conformance.bench import at_url, embedded, spawned",
+            "from uniqfifo_spec.conformance.stdio import StdioTarget",
             "from uniqfifo_spec.conformance.targets import ProviderTarget",
             "from uniqfifo_spec.keyspace import List, Other, ZSet",
             "",

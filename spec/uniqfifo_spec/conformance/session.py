@@ -20,6 +20,7 @@ KEY_ENDINGS = {"workflow": "workflows", "event": "events", "index": "index"}
 @dataclass(frozen=True, slots=True)
 class Implementation:
     """Something to check: `open` makes a host, not yet started, from bench, prefix and storage.
+    If that starts a process, random sequences are fewer and longer.
 
     `source` is the Python expression that does the same, for reproducers; it may use `url`,
     `client`, `prefix` and `storage`.
@@ -29,6 +30,14 @@ class Implementation:
     open: Callable[[Bench, str, str], Target]
     source: str
     storages: tuple[str, ...] = ("list", "zset", "zset-strict")
+    takes_bytes: bool = True
+    is_a_process: bool = False
+
+    def takes(self, id: bytes | None) -> bool:
+        """Can this id be given to it? A port need not take one that is no text."""
+        if self.takes_bytes or id is None:
+            return True
+        return id.decode("utf-8", "ignore").encode() == id
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +88,12 @@ class Session:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        with self._cleanup:
-            for host in self._hosts.values():
-                host.stop()
+        self._cleanup.close()
 
     def do(self, step: Step) -> list[Judged]:
         """Take one step; if it is a call, judge it."""
+        if isinstance(step, SetClock) and not self._bench.clock:
+            return []  # the server's clock is its own
         self.steps.append(step)
         match step:
             case Put(queue, value, ttl):
@@ -97,6 +106,8 @@ class Session:
                     self._bench.clock(now)
                 return []
             case Call(storage, operation):
+                if not self._implementation.takes(operation.id):
+                    return []
                 return self._call(storage, operation)
 
     def write(self, queue: str, command: Command) -> None:
@@ -120,7 +131,7 @@ class Session:
             return [Judged("LIF-4", "" if answer is None else f"stop() answered {answer!r}")]
         before = dict(self.keys)
         earliest = self._clock(storage, operation)
-        answer = _invoke(host, operation)
+        answer = invoke(host, operation)
         after = self._look()
         latest = self._clock(storage, operation)
         self.keys = {queue: seen.value for queue, seen in after.items()}
@@ -134,7 +145,9 @@ class Session:
 
     def _host(self, storage: str) -> Target:
         if storage not in self._hosts:
-            self._hosts[storage] = self._implementation.open(self._bench, self._prefix, storage)
+            host = self._implementation.open(self._bench, self._prefix, storage)
+            self._cleanup.callback(host.stop)
+            self._hosts[storage] = host
         return self._hosts[storage]
 
     def _look(self) -> Mapping[str, Seen]:
@@ -145,7 +158,8 @@ class Session:
         return 0 if storage == "list" or operation.name != "enqueue" else self._bench.now()
 
 
-def _invoke(host: Target, operation: Operation) -> Answer:
+def invoke(host: Target, operation: Operation) -> Answer:
+    """Call a host."""
     match operation:
         case Operation("start"):
             return host.start()

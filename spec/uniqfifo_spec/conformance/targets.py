@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import uniqfifo
 from uniqfifo import QueueError, QueueType
 from uniqfifo.storage import decode_id, encode_id
+from uniqfifo_spec.history.calls import Untold
 
 QUEUES = ("workflow", "event", "index")
 
@@ -20,7 +21,9 @@ class Failed:
     message: str = ""
 
 
-Answer = bool | bytes | None | Failed
+Answer = bool | bytes | None | Failed | Untold
+"""What a call came to. Untold: an enqueue that succeeded, and the port does not tell whether the id
+was pending, as it may."""
 
 
 class Target(Protocol):
@@ -90,7 +93,7 @@ def kind_of(error: QueueError) -> str:
 
 
 class Awaited:
-    """An asyncio provider behind plain methods. From one stop() to the next it has one event loop."""
+    """An asyncio provider behind plain methods, on one event loop until the next stop()."""
 
     def __init__(self, provider: Any) -> None:
         self._provider = provider

@@ -37,7 +37,7 @@ def run(
         session.do(SetClock(CLOCK))
         report.add(session.do(Call(storage, Operation("start"))))
         if storage != "list" and not bench.clock:
-            _wait_for_a_young_second(bench)
+            wait_for_a_young_second(bench)
         for done, case in enumerate(everything):
             yield done, len(everything)
             judged = [each for step in case for each in session.do(step)]
@@ -50,7 +50,7 @@ def run(
             report.add([_asks_the_server(bench, session, storage)])
 
 
-def _wait_for_a_young_second(bench: Bench) -> None:
+def wait_for_a_young_second(bench: Bench) -> None:
     """Let TIME's microseconds have leading zeros, so that gluing them on unpadded shows."""
     age = bench.now() % 1_000_000
     if age > _YOUNG:

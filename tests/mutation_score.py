@@ -1,0 +1,63 @@
+"""How many wrong ports does the kit catch? `python -m tests.mutation_score` prints each, and the sum.
+
+Every port is driven over stdio, with the quick profile, one check after the other until one objects.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from tests import wrong_port
+from uniqfifo_spec.conformance import concurrent, machine, traces, transitions
+from uniqfifo_spec.conformance.bench import Bench, spawned
+from uniqfifo_spec.conformance.implementations import port
+from uniqfifo_spec.conformance.protocol import ProtocolError
+from uniqfifo_spec.conformance.report import Report
+from uniqfifo_spec.conformance.session import Implementation
+from uniqfifo_spec.conformance.spawn import default_binary
+
+PROFILE = "quick"
+
+
+def caught_by(bench: Bench, fault: str) -> str:
+    """The clause, or the rule of the protocol, by which this port is caught; empty if it is not."""
+    try:
+        implementation = port(f"{sys.executable} -m tests.wrong_port '{fault}'", bench)
+        return next(_objections(bench, implementation), "")
+    except ProtocolError as error:
+        return error.fault
+
+
+def _objections(bench: Bench, implementation: Implementation) -> Iterator[str]:
+    for storage in implementation.storages:
+        report = Report(storage)
+        for _ in transitions.run(bench, implementation, storage, report):
+            yield from _failed(report)
+        yield from _failed(report)
+        traces.run(bench, implementation, storage, report, PROFILE)
+        yield from _failed(report)
+        for _ in concurrent.run(bench, implementation, storage, report, PROFILE):
+            yield from _failed(report)
+        machine.run(bench, implementation, storage, report, machine.PROFILES[PROFILE])
+        yield from _failed(report)
+
+
+def _failed(report: Report) -> Iterator[str]:
+    return (clause for clause, tally in report.tallies.items() if tally.failures)
+
+
+def main() -> None:
+    faults = [*wrong_port.HOSTS, *wrong_port.PROTOCOL]
+    caught = 0
+    with spawned(default_binary()) as bench:
+        for fault in faults:
+            by = caught_by(bench, fault)
+            caught += bool(by)
+            print(f"{fault:36} {by or 'NOT CAUGHT'}", flush=True)
+    print(f"\n{caught} of {len(faults)} wrong ports caught: {100 * caught / len(faults):g} %")
+    sys.exit(caught != len(faults))
+
+
+if __name__ == "__main__":
+    main()
