@@ -2,7 +2,8 @@
 
 They are what our guards are compared with: in the same situation these lose, or leave something.
 Written from the documents' words: "LRANGE → DEL → ZADD NX with scores 1..n (first occurrence
-kept)"; "LINSERT/RPUSH/LREM … in one Lua EVAL"; "Lua ZRANGE 0 0 + ZREM".
+kept)"; "LINSERT/RPUSH/LREM … in one Lua EVAL"; "Lua ZRANGE 0 0 + ZREM"; "one Lua script, ZADD
+KEYS[1] NX <Redis TIME µs> id".
 """
 
 MIGRATE = """
@@ -36,4 +37,9 @@ if first then
   redis.call('ZREM', KEYS[1], first)
 end
 return first
+"""
+
+ZSET_ENQUEUE = """
+local time = redis.call('TIME')
+return redis.call('ZADD', KEYS[1], 'NX', time[1] * 1000000 + time[2], ARGV[1])
 """

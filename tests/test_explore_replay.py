@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import redis
 
+from uniqfifo_spec.conformance.bench import server_name
 from uniqfifo_spec.conformance.explore_cli import SCRIPTS
-from uniqfifo_spec.conformance.replay import Replayed, replay, server_name
+from uniqfifo_spec.conformance.replay import Replayed, replay
 from uniqfifo_spec.conformance.spawn import Server
 from uniqfifo_spec.explore import Configuration, explore
 from uniqfifo_spec.explore.scenarios import SCENARIOS

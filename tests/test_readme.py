@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_cli import uniqfifo
 from uniqfifo_spec.conformance.spawn import Server
 
 ROOT = Path(__file__).parent.parent
@@ -35,7 +36,19 @@ def test_the_commands_are_those_that_the_project_has() -> None:
         "pip install '.[check]' && uniqfifo check",
         "pip install tox && tox",
         "pip install uniqfifo",
+        "uniqfifo explore",
+        "uniqfifo explore legacy+list --property nothing-lost",
     ]
+
+
+SHOWN = re.findall(r"^```console\n\$ uniqfifo (.+)\n((?:(?!```).*\n)+)```", README, re.MULTILINE)
+
+
+def test_what_is_shown_is_what_is_printed() -> None:
+    ((arguments, text),) = SHOWN
+    done = uniqfifo(*arguments.split())
+    assert (done.returncode, done.stderr) == (1, "")
+    assert [line.rstrip() for line in done.stdout.splitlines()] == text.splitlines()
 
 
 def test_every_file_that_it_names_is_there() -> None:

@@ -54,7 +54,7 @@ def verdict_table(report: Report) -> Table:
         if verdict.outcome == "UNDETERMINED":
             more = verdict.reason.partition(":")[0]
         else:
-            more = f"in {steps[name]} steps" if name in steps else ""
+            more = _in_steps(steps[name]) if name in steps else ""
         table.add_row(name, outcome, more)
     return table
 
@@ -143,3 +143,7 @@ def _entries_text(value: ZSet) -> str:
         text += (" = " if score == last else " ") * bool(text) + shown(id)
         last = score
     return text
+
+
+def _in_steps(count: int) -> str:
+    return f"in {count} step{'s' * (count != 1)}"
