@@ -1,6 +1,6 @@
-"""How many wrong ports does the kit catch? `python -m tests.mutation_score` prints each, and the sum.
+"""How many wrong ports does the kit catch? `python -m tests.mutation_score` counts.
 
-Every port is driven over stdio, with the quick profile, one check after the other until one objects.
+Every port is driven over stdio, in the quick profile, until one of the checks objects.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from tests import wrong_port
+from tests import wrong_hosts, wrong_port
 from uniqfifo_spec.conformance import concurrent, machine, traces, transitions
 from uniqfifo_spec.conformance.bench import Bench, spawned
 from uniqfifo_spec.conformance.implementations import port
@@ -48,7 +48,7 @@ def _failed(report: Report) -> Iterator[str]:
 
 
 def main() -> None:
-    faults = [*wrong_port.HOSTS, *wrong_port.PROTOCOL]
+    faults = [*wrong_hosts.HOSTS, *wrong_port.PROTOCOL]
     caught = 0
     with spawned(default_binary()) as bench:
         for fault in faults:

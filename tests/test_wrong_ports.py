@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from tests import wrong, wrong_port
+from tests import wrong, wrong_hosts, wrong_port
 from tests.mutation_score import caught_by
 from uniqfifo_spec.conformance import transitions
 from uniqfifo_spec.conformance.bench import at_url, spawned
@@ -30,7 +30,7 @@ from uniqfifo_spec.conformance.stdio import Port, StdioTarget
 
 pytestmark = pytest.mark.servers("valkey-9.1")
 
-OF_PORTS = [name for name in wrong_port.HOSTS if name not in wrong.WRONG]
+OF_PORTS = [name for name in wrong_hosts.HOSTS if name not in wrong.WRONG]
 
 
 def command(fault: str) -> str:
@@ -38,7 +38,7 @@ def command(fault: str) -> str:
 
 
 def test_how_many_there_are() -> None:
-    assert len(wrong_port.HOSTS) + len(wrong_port.PROTOCOL) == 64
+    assert len(wrong_hosts.HOSTS) + len(wrong_port.PROTOCOL) == 64
 
 
 @pytest.mark.parametrize("fault", OF_PORTS)

@@ -11,12 +11,13 @@ def main() -> None:
 
         from uniqfifo_spec.conformance.check_cli import check
         from uniqfifo_spec.conformance.explore_cli import explore, replay
+        from uniqfifo_spec.conformance.judge_cli import judge_command
         from uniqfifo_spec.conformance.vectors_cli import vectors
     except ModuleNotFoundError as missing:
         _fail(f"the command line needs {missing.name}: pip install 'uniqfifo[check]'")
 
     group = click.Group("uniqfifo", help="A unique pending FIFO queue on Redis, and its checks.")
-    for command in (check, explore, replay, vectors):
+    for command in (check, explore, replay, judge_command, vectors):
         group.add_command(command)
     click.version_option(package_name="uniqfifo")(group)
     try:

@@ -34,10 +34,10 @@ def check(
                 progress(what, done, total)
     for report in reports:
         storage = report.storage
-        for done, total in run_vectors(bench, implementation, storage, report):
-            progress(f"{storage}: vectors", done, total)
         if not report.conforms:
             continue  # what fails in one step needs no search for how it fails in many
+        for done, total in run_vectors(bench, implementation, storage, report):
+            progress(f"{storage}: vectors", done, total)
         progress(f"{storage}: a trace", 0, 0)
         traces.run(bench, implementation, storage, report, profile)
         progress(f"{storage}: random sequences", 0, 0)

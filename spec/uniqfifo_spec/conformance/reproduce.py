@@ -77,7 +77,7 @@ def program(
                 body.append(f"bench.clock({now})")
             case Call(storage, operation):
                 if storage not in hosts:
-                    hosts[storage] = storage.replace("-", "_")
+                    hosts[storage] = f"{storage}_host".replace("-", "_")
                     body.append(f"storage = {storage!r}")
                     body.append(f"{hosts[storage]} = {implementation.source}")
                 arguments = [argument for argument in (operation.queue, operation.id) if argument]

@@ -111,9 +111,7 @@ class Outlook:
                 return Hope.NONE
         return hope
 
-    def _hope_behind(
-        self, id: Id, move: Move, pending: Pending, options: int
-    ) -> tuple[Hope, Move]:
+    def _hope_behind(self, id: Id, move: Move, pending: Pending, options: int) -> tuple[Hope, Move]:
         """When an id stands behind all that was pending.
 
         Until the first call that can take it, it stays there. Every taking that must have ended by
@@ -158,13 +156,14 @@ class Outlook:
         if self._repeats:
             return Hope.SOME
         spare = self._demands.spare(id, placing=placing, seen_pending=seen_pending)
-        return {Spare.NO: Hope.NONE, Spare.IF_ADDED_UNSEEN: Hope.LITTLE, Spare.YES: Hope.SOME}[spare]
+        return {Spare.NO: Hope.NONE, Spare.IF_ADDED_UNSEEN: Hope.LITTLE, Spare.YES: Hope.SOME}[
+            spare
+        ]
 
-    def _all_leave(
-        self, pending: Pending, by: int, doomed: Mapping[Id, int], options: int
-    ) -> bool:
+    def _all_leave(self, pending: Pending, by: int, doomed: Mapping[Id, int], options: int) -> bool:
         """Whether all that is pending can have left by this time; takers take what nothing else
-        can take so early."""
+        can take so early.
+        """
         dooms = {**doomed}
         for id in pending if by <= NEVER else ():
             if self._demands.leaves(id) > by:

@@ -12,86 +12,93 @@ call that spans an instant may belong to either side of it: there it is an optio
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
 
-from uniqfifo_spec.fifo import Pending
+from uniqfifo_spec.fifo import Id, Pending
 from uniqfifo_spec.history.calls import UNTOLD, Answer
-from uniqfifo_spec.history.search import Placed, Search
+from uniqfifo_spec.history.search import Placed
+from uniqfifo_spec.history.solver import Solver, only
 from uniqfifo_spec.history.steps import BARRIER, NEVER, Step
-
-
-class Run(Protocol):
-    """A `Search` with these arguments, run: what was placed, if there is an order."""
-
-    def __call__(
-        self,
-        steps: Sequence[Step],
-        initial: Pending,
-        final: Pending | None = None,
-        accept: Callable[[Placed], bool] | None = None,
-    ) -> Placed | None: ...
-
 
 Found = tuple[Placed, Pending, Placed]
 """What came before the rollback, what that made pending, and what came after."""
 
 
 def find(
-    run: Run,
+    solver: Solver,
     steps: Sequence[Step],
     initial: Pending,
     final: Pending | None,
     window: tuple[int, int],
 ) -> Found | None:
     """The first explanation with a rollback, of those with the earliest one that loses least."""
-    since, until = window
-    calls = sorted({step.call for step in steps})
-    for instant in (since, *(call for call in calls if since < call <= until)):
-        for cut in _cuts(steps, initial, final, instant):
-            found = _kept_until(run, steps, initial, final, cut, instant)
+    return _Finder(solver, steps, initial, final).run(*window)
+
+
+class _Finder:
+    def __init__(
+        self, solver: Solver, steps: Sequence[Step], initial: Pending, final: Pending | None
+    ) -> None:
+        self._solver = solver
+        self._steps = steps
+        self._initial = initial
+        self._final = final
+        # What settled one attempt may well settle the next: ids, and the steps about them.
+        self._parts: list[tuple[tuple[Id, ...], list[Step]]] = []
+
+    def run(self, since: int, until: int) -> Found | None:
+        calls = sorted({step.call for step in self._steps})
+        for instant in (since, *(call for call in calls if since < call <= until)):
+            for cut in _cuts(self._steps, self._initial, self._final, instant):
+                found = self._kept_until(cut, instant)
+                if found:
+                    return found
+            found = self._nothing_kept(instant)
             if found:
                 return found
-        found = _nothing_kept(run, steps, initial, final, instant)
-        if found:
-            return found
-    return None
+        return None
+
+    def _kept_until(self, cut: int, instant: int) -> Found | None:
+        """A ends at `cut`, and C begins at `instant`."""
+        for ids, steps in self._parts:
+            part = _with_barrier(steps, cut, instant)
+            if not self._solver.may_solve(part, self._initial, self._final, ids):
+                return None
+        found: list[Found] = []
+
+        def lost(placed: Placed) -> bool:
+            at = next(at for at, (step, _) in enumerate(placed) if step.op == BARRIER)
+            restored = placed[at][1]
+            between = self._solver.solve(_others(self._steps, placed, instant), restored)
+            if between is not None:
+                found.append(([*placed[:at], *between], restored, placed[at + 1 :]))
+            return bool(found)
+
+        kept = _with_barrier(self._steps, cut, instant)
+        self._solver.solve(kept, self._initial, self._final, accept=lost)
+        if self._solver.part:
+            part = self._solver.part
+            self._parts = [(part, only(self._steps, part)), *self._parts[:7]]
+        return found[0] if found else None
+
+    def _nothing_kept(self, instant: int) -> Found | None:
+        """The key was lost: all that comes before `instant` is B, and C begins with nothing."""
+        found: list[Found] = []
+
+        def lost(placed: Placed) -> bool:
+            between = self._solver.solve(_others(self._steps, placed, instant), self._initial)
+            if between is not None:
+                found.append((between, (), placed))
+            return bool(found)
+
+        kept = [*_outside(self._steps, -1, instant)]
+        self._solver.solve(kept, (), self._final, accept=lost)
+        return found[0] if found else None
 
 
-def _kept_until(
-    run: Run, steps: Sequence[Step], initial: Pending, final: Pending | None, cut: int, instant: int
-) -> Found | None:
-    """A ends at `cut`, and C begins at `instant`."""
+def _with_barrier(steps: Sequence[Step], cut: int, instant: int) -> list[Step]:
     barrier = Step(cut + 1, cut + 1, BARRIER, None, UNTOLD, True, NEVER, -1)
-    found: list[Found] = []
-
-    def lost(placed: Placed) -> bool:
-        at = next(at for at, (step, _) in enumerate(placed) if step.op == BARRIER)
-        restored = placed[at][1]
-        between = run(_others(steps, placed, instant), restored)
-        if between is not None:
-            found.append(([*placed[:at], *between], restored, placed[at + 1 :]))
-        return bool(found)
-
-    kept = sorted((barrier, *_outside(steps, cut, instant)), key=lambda step: step.call)
-    run(kept, initial, final, accept=lost)
-    return found[0] if found else None
-
-
-def _nothing_kept(
-    run: Run, steps: Sequence[Step], initial: Pending, final: Pending | None, instant: int
-) -> Found | None:
-    """The key was lost: all that comes before `instant` is B, and C begins empty."""
-    found: list[Found] = []
-
-    def lost(placed: Placed) -> bool:
-        between = run(_others(steps, placed, instant), initial)
-        if between is not None:
-            found.append((between, (), placed))
-        return bool(found)
-
-    run([*_outside(steps, -1, instant)], (), final, accept=lost)
-    return found[0] if found else None
+    return sorted((barrier, *_outside(steps, cut, instant)), key=lambda step: step.call)
 
 
 def _outside(steps: Sequence[Step], cut: int, instant: int) -> Iterator[Step]:
@@ -99,9 +106,7 @@ def _outside(steps: Sequence[Step], cut: int, instant: int) -> Iterator[Step]:
     for step in steps:
         before, after = step.call <= cut, instant <= step.ret
         between = step.call <= instant and cut <= step.ret
-        if not step.must:
-            yield step
-        elif not between:
+        if not step.must or not between:
             yield step
         elif after:
             # The barrier comes right after `cut`: the step must not end before it.

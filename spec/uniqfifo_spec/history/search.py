@@ -32,9 +32,7 @@ Placed = list[tuple[Step, Pending]]
 
 
 class LimitReached(Exception):
-    """The search ended without an answer. `clash` has ids that stood in its way."""
-
-    clash: tuple[Id, ...] = ()
+    """The search ended without an answer."""
 
 
 class Limit:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from uniqfifo_spec.fifo import Pending
 from uniqfifo_spec.history.calls import Call, History, Outcome, Stamp
 from uniqfifo_spec.history.explain import Explanation, explain
 from uniqfifo_spec.history.objects import Model
