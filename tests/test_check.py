@@ -18,6 +18,8 @@ from uniqfifo_spec.conformance.bench import at_url, embedded
 from uniqfifo_spec.conformance.report import Report, Tally
 from uniqfifo_spec.conformance.spawn import Server
 
+pytestmark = pytest.mark.once
+
 CHECK = [sys.executable, "-c", "from uniqfifo.cli import main; main()", "check"]
 
 

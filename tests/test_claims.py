@@ -15,6 +15,8 @@ import pytest
 
 from tests.test_cli import uniqfifo
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parent.parent
 LEDGER = (ROOT / "spec" / "CLAIMS.md").read_text("utf-8")
 VERDICT = re.compile(r"holds|false|holds if \S.*")

@@ -47,10 +47,7 @@ def test_check_at_a_url(server: Server) -> None:
     assert server.client().keys("uniqfifo-check-*") == []
 
 
-@pytest.mark.skipif(
-    os.environ.get("UNIQFIFO_MACHINE") != "all",
-    reason="in one environment only: UNIQFIFO_MACHINE=all",
-)
+@pytest.mark.once
 def test_check_on_a_private_server(server_name: str) -> None:
     binary = servers.binary(server_name)
     if binary is None:

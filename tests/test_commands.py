@@ -29,6 +29,8 @@ from uniqfifo_spec.commands import (
 )
 from uniqfifo_spec.keyspace import List, Other, Set, Value, ZSet
 
+pytestmark = pytest.mark.once
+
 IDS = st.sampled_from([b"a", b"b", b"B", b"\xff\x00\r\n", "µ".encode()])
 SCORES = st.one_of(
     st.sampled_from([0, 1, -1, 0.5, 2**53 - 1, -(2**53) + 1, float("inf"), float("-inf")]),

@@ -19,7 +19,6 @@ from uniqfifo_spec.conformance.targets import Awaited, ProviderTarget
 
 STORAGES = UNIQFIFO.storages
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
-ON_ALL_SERVERS = os.environ.get("UNIQFIFO_MACHINE") == "all"
 
 # Transitions where the clock can be set, which adds three scores, and elsewhere.
 EMBEDDED = {"list": 801, "zset": 3851, "zset-strict": 3851}
@@ -103,7 +102,7 @@ def test_random_sequences_on_the_embedded_server(storage: str) -> None:
     assert report.steps > 1000
 
 
-@pytest.mark.skipif(not ON_ALL_SERVERS, reason="in one environment only: UNIQFIFO_MACHINE=all")
+@pytest.mark.once
 @pytest.mark.parametrize("storage", STORAGES)
 def test_random_sequences_on_a_real_server(server: Server, storage: str) -> None:
     report = Report(storage)

@@ -10,6 +10,8 @@ from uniqfifo_spec.conformance import explore_cli
 from uniqfifo_spec.conformance.spawn import Server
 from uniqfifo_spec.explore.matrix import Row, matrix, row
 
+pytestmark = pytest.mark.once
+
 FALSE = ("linearizable", "linearizable-to-bag")
 TIES = {"ties": 3, "back": 3}
 

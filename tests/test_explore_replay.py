@@ -18,6 +18,8 @@ from uniqfifo_spec.explore.trace_json import trace_as_json
 from uniqfifo_spec.keyspace import List
 from uniqfifo_spec.rejected import DESIGNS, LEGACY, SET_AND_LIST
 
+pytestmark = pytest.mark.once
+
 
 def configurations() -> dict[str, Configuration]:
     pairs = combinations_with_replacement(DESIGNS.values(), 2)

@@ -1,7 +1,7 @@
 """`uniqfifo judge`, and the files it reads.
 
-Covers B06 (jepsen-io/jepsen#596, anishathalye/porcupine#8): a timed-out call recorded as failed, and
-B40 (etcd-io/etcd#15323): stamps of the wall clock in a history.
+Covers B06 (jepsen-io/jepsen#596, anishathalye/porcupine#8), a timed-out call recorded as failed;
+and B40 (etcd-io/etcd#15323), stamps of the wall clock in a history.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import pytest
 from tests.test_cli import uniqfifo
 from uniqfifo_spec.history import judge
 from uniqfifo_spec.history.recording import BadRecord, read
+
+pytestmark = pytest.mark.once
 
 HEADER = {"history": 1, "clock": "monotonic"}
 

@@ -16,7 +16,7 @@ from uniqfifo_spec.conformance.report import Report
 from uniqfifo_spec.conformance.shown import as_json, write
 from uniqfifo_spec.conformance.spawn import Server
 
-pytestmark = pytest.mark.servers("redis-7.0")
+pytestmark = [pytest.mark.once, pytest.mark.servers("redis-7.0")]
 
 
 def check(server: Server, fault: str, *options: str) -> tuple[int, str, str]:

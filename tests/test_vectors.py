@@ -24,6 +24,8 @@ from uniqfifo_spec.vectors import CLOCK, SCHEMA, TOPICS, Vector, load, mismatche
 from uniqfifo_spec.vectors.as_json import as_json, from_json
 from uniqfifo_spec.vectors.walks import Edge, edges, edges_of, in_scope
 
+pytestmark = pytest.mark.once
+
 SHIPPED = Path(__file__).parents[1] / "spec/uniqfifo_spec/data/vectors"
 FILES = [f"{topic}.json" for topic in TOPICS]
 VECTORS = load()

@@ -8,6 +8,8 @@ from uniqfifo_spec.conformance import machine, transitions
 from uniqfifo_spec.conformance.bench import embedded
 from uniqfifo_spec.conformance.report import Report
 
+pytestmark = pytest.mark.once
+
 # Finding one is enough here: no need to look for the shortest.
 LOOK = settings(machine.PROFILES["quick"], phases=[Phase.generate])
 

@@ -28,7 +28,7 @@ from uniqfifo_spec.conformance.report import Report
 from uniqfifo_spec.conformance.spawn import Server
 from uniqfifo_spec.conformance.stdio import Port, StdioTarget
 
-pytestmark = pytest.mark.servers("valkey-9.1")
+pytestmark = [pytest.mark.once, pytest.mark.servers("valkey-9.1")]
 
 OF_PORTS = [name for name in wrong_hosts.HOSTS if name not in wrong.WRONG]
 
@@ -47,10 +47,6 @@ def test_every_wrong_port_is_caught(server: Server, fault: str) -> None:
         assert caught_by(bench, fault)
 
 
-@pytest.mark.skipif(
-    os.environ.get("UNIQFIFO_MACHINE") != "all",
-    reason="in one environment only: UNIQFIFO_MACHINE=all",
-)
 @pytest.mark.parametrize("fault", wrong.WRONG)
 def test_every_wrong_algorithm_is_caught_over_stdio_too(server_name: str, fault: str) -> None:
     from tests import servers

@@ -111,13 +111,15 @@ class QueueMachine(RuleBasedStateMachine):
             self.move_back()
 
     def move_back(self) -> None:
+        """ZSETs become LISTs again, and a legacy host repeats the head at the tail."""
         for queue, value in self.session.keys.items():
             if isinstance(value, ZSet):
-                self.take(Put(queue, List(pending(value))))
+                ids = pending(value)
+                self.take(Put(queue, List((*ids, ids[0]))))
 
     @rule(calls=traffic, after=traffic)
     def operator_moves_back(self, calls: list[Operation], after: list[Operation]) -> None:
-        """ZSETs become LISTs again; hosts notice, and the next start() sees to it."""
+        """Hosts notice, and the next start() sees to it."""
         self.move_back()
         self.calls(calls)
         self.start()

@@ -59,15 +59,13 @@ class Port:
         ]
         for thread in self._threads:
             thread.start()
-        try:
-            self.hello = self.ask(
-                "hello", HELLO_WITHIN, version=VERSION, redis=url, prefix=prefix, storage=storage
-            )
-            if not self.hello["ok"]:
-                raise ProtocolError("refuses-hello", str(self.hello.get("message", self.hello)))
-        except ProtocolError:
+        self._broken = False
+        self.hello = self.ask(
+            "hello", HELLO_WITHIN, version=VERSION, redis=url, prefix=prefix, storage=storage
+        )
+        if not self.hello["ok"]:
             self.kill()
-            raise
+            raise ProtocolError("refuses-hello", str(self.hello.get("message", self.hello)))
 
     @property
     def stderr(self) -> str:
@@ -82,10 +80,20 @@ class Port:
             self._write(line)
         else:  # it may answer before it has read all, and both pipes fill
             threading.Thread(target=self._write, args=(line,), daemon=True).start()
-        return read_answer(self._line(op, seq, within), op, seq)
+        try:
+            return read_answer(self._line(op, seq, within), op, seq)
+        except ProtocolError:
+            self._broken = True
+            self.kill()
+            raise
 
     def stop(self) -> None:
-        """Ask it to stop, and see that it does, alone and silently. Raises ProtocolError."""
+        """Ask it to stop, and see that it does, alone and silently.
+
+        Raises ProtocolError if it does not. Whoever broke the protocol before is gone already.
+        """
+        if self._broken:
+            return
         try:
             self.ask("stop")
             self._ends_within(ANSWER_WITHIN)
