@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from uniqfifo_spec.conformance import concurrent, machine, traces, transitions
+from uniqfifo_spec.conformance import concurrent, machine, resends, traces, transitions
 from uniqfifo_spec.conformance.bench import Bench
 from uniqfifo_spec.conformance.report import Report
 from uniqfifo_spec.conformance.session import Implementation
@@ -18,8 +18,12 @@ def check(
     storages: Sequence[str],
     profile: str,
     progress: Progress = lambda what, done, total: None,
+    *,
+    lose_answers: bool = False,
 ) -> list[Report]:
     """Check these storages and return a report on each.
+
+    `lose_answers`: look through a proxy whether a request is sent twice, too.
 
     On a server that is ours the transitions run a second time with Redis's compact encodings
     switched off, since another piece of the server then does the work.
@@ -38,6 +42,9 @@ def check(
             continue  # what fails in one step needs no search for how it fails in many
         for done, total in run_vectors(bench, implementation, storage, report):
             progress(f"{storage}: vectors", done, total)
+        if lose_answers:
+            progress(f"{storage}: lost answers", 0, 0)
+            resends.run(bench, implementation, storage, report)
         progress(f"{storage}: a trace", 0, 0)
         traces.run(bench, implementation, storage, report, profile)
         progress(f"{storage}: random sequences", 0, 0)

@@ -50,6 +50,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="How long the random parts go on.",
 )
+@click.option(
+    "--lose-answers",
+    is_flag=True,
+    help="Look through a proxy whether a request is ever sent twice, too.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--report", "page", type=_FILE, help="Write it as HTML, or JUnit XML (*.xml), too.")
 @click.option("--failures", "list_", type=_FILE, help="A list of failures that are known.")
@@ -60,6 +65,7 @@ def check(
     command: str | None,
     storages: tuple[str, ...],
     profile: str,
+    lose_answers: bool,
     as_json: bool,
     page: Path | None,
     list_: Path | None,
@@ -80,7 +86,9 @@ def check(
         with _bench(url, binary) as bench, _progress(as_json) as progress:
             implementation = port(command, bench) if command else UNIQFIFO
             chosen = _choose(storages, implementation)
-            reports = checks.check(bench, implementation, chosen, profile, progress)
+            reports = checks.check(
+                bench, implementation, chosen, profile, progress, lose_answers=lose_answers
+            )
             title = f"{implementation.name} on {bench.name}"
     except ProtocolError as error:
         print(f"uniqfifo: the port does not conform: {error}", file=sys.stderr)
