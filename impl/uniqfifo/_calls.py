@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from uniqfifo import scripts
 from uniqfifo.errors import WrongKeyType
@@ -12,14 +12,20 @@ from uniqfifo.storage import Storage, decode_id, encode_id
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class Call(NamedTuple, Generic[T]):
     """One operation: a script or a plain command, its key and arguments, and a reader."""
 
     send: Script | str
     key: str
     arguments: tuple[bytes | int, ...]
     read: Callable[[Any], T]
+
+
+_ENQUEUE = {
+    Storage.LIST: scripts.LIST_ENQUEUE,
+    Storage.ZSET: scripts.ZSET_ENQUEUE,
+    Storage.ZSET_STRICT: scripts.ZSET_STRICT_ENQUEUE,
+}
 
 
 def _id(reply: bytes | None) -> str | None:
@@ -46,12 +52,7 @@ class Calls:
     storage: Storage
 
     def enqueue(self, id: str) -> Call[bool]:
-        script = {
-            Storage.LIST: scripts.LIST_ENQUEUE,
-            Storage.ZSET: scripts.ZSET_ENQUEUE,
-            Storage.ZSET_STRICT: scripts.ZSET_STRICT_ENQUEUE,
-        }[self.storage]
-        return Call(script, self.key, (encode_id(id),), bool)
+        return Call(_ENQUEUE[self.storage], self.key, (encode_id(id),), bool)
 
     def dequeue(self) -> Call[str | None]:
         return Call(self._pick("LPOP", scripts.ZSET_DEQUEUE), self.key, (), _id)

@@ -1,137 +1,69 @@
-"""One request, sent once: over the client's own connections, past its retry layer.
+"""A call, from its request to its answer: sent once, wherever its key is.
 
 redis-py sends a request again when its reply comes too late, and for a dequeue that is a second id
-gone. So a connection is borrowed from the client's pool and used directly. What goes wrong before
-the request is handed to the kernel is `NotExecuted`, what goes wrong after it `OutcomeUnknown`,
-unless the server's own answer settles it.
-
-`call` and `call_async` are the same text twice: only the awaiting differs.
+gone. Here a request goes out again only after a server has said that it did not execute it.
 """
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+import asyncio
+import time
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from redis import exceptions as redis_errors
-
 from uniqfifo._calls import Call
-from uniqfifo.errors import NotExecuted, OutcomeUnknown, QueueError, Reason
-from uniqfifo.refusals import is_refusal_of_the_call, reason_of, server_text
+from uniqfifo._exchange import Request, exchange
+from uniqfifo._route import Route
+from uniqfifo._steps import Steps, run, run_async
+from uniqfifo.errors import NotExecuted, Reason
 from uniqfifo.scripts import Script
+from uniqfifo.storage import encode_key
 
 T = TypeVar("T")
-Client = Any  # redis.Redis, redis.asyncio.Redis
-Connection = Any
 
-_FAILURES = (redis_errors.RedisError, OSError)
-
-
-def call(client: Client, wanted: Call[T]) -> T:
-    """Make one call and return its answer. Raises NotExecuted or OutcomeUnknown."""
-    try:
-        return wanted.read(_exchange(client, _request(wanted)))
-    except redis_errors.NoScriptError:
-        return wanted.read(_exchange(client, _request(wanted, by_text=True)))
+_MOST_TRIES = 16
+_AT_ONCE, _PAUSE = 4, 0.05  # so many tries without a pause, then seconds: nodes may disagree
 
 
-async def call_async(client: Client, wanted: Call[T]) -> T:
-    """Make one call and return its answer. Raises NotExecuted or OutcomeUnknown."""
-    try:
-        return wanted.read(await _exchange_async(client, _request(wanted)))
-    except redis_errors.NoScriptError:
-        return wanted.read(await _exchange_async(client, _request(wanted, by_text=True)))
+def call(route: Route, wanted: Call[T]) -> T:
+    """Make one call over a sync client and return its answer.
+
+    Raises NotExecuted or OutcomeUnknown.
+    """
+    return run(_answer(route, wanted, time.sleep))
 
 
-def _request(wanted: Call[T], by_text: bool = False) -> tuple[str | bytes | int, ...]:
-    # Bytes throughout, since a client may have been given another encoding than UTF-8.
-    key = wanted.key.encode("utf-8", "surrogateescape")
+async def call_async(route: Route, wanted: Call[T]) -> T:
+    """Make one call over an asyncio client and return its answer.
+
+    Raises NotExecuted or OutcomeUnknown. When cancelled it gives the connection back first.
+    """
+    return await run_async(_answer(route, wanted, asyncio.sleep))
+
+
+def _answer(route: Route, wanted: Call[T], pause: Callable[[float], Any]) -> Steps[T]:
+    request, asking = _request(wanted), False
+    lender = yield from route.lender()
+    for tried in range(1, _MOST_TRIES + 1):
+        try:
+            return wanted.read((yield from exchange(lender, request, asking)))
+        except NotExecuted as refused:
+            if tried == _MOST_TRIES:
+                raise
+            if refused.reason is Reason.NO_SCRIPT:
+                request = _request(wanted, by_text=True)
+            elif refused.reason is Reason.REDIRECTED:
+                lender, asking = (yield from route.follow(refused)) or (lender, asking)
+            else:
+                yield from route.learn(refused)
+                raise
+        if tried > _AT_ONCE:
+            yield pause(_PAUSE)
+    raise AssertionError("the last try returns or raises")
+
+
+def _request(wanted: Call[T], by_text: bool = False) -> Request:
+    key = encode_key(wanted.key)
     if not isinstance(wanted.send, Script):
-        return (wanted.send, key, *wanted.arguments)
+        return (wanted.send.encode(), key, *wanted.arguments)
     if by_text:
-        return ("EVAL", wanted.send.text.encode(), 1, key, *wanted.arguments)
-    return ("EVALSHA", wanted.send.sha, 1, key, *wanted.arguments)
-
-
-def _exchange(client: Client, request: tuple[str | bytes | int, ...]) -> Any:
-    sent = False
-    try:
-        with _borrowed(client) as connection:
-            connection.check_health()
-            packed = connection.pack_command(*request)
-            sent = True
-            connection.send_packed_command(packed, check_health=False)
-            return connection.read_response(disable_decoding=True)
-    except redis_errors.NoScriptError:
-        raise
-    except _FAILURES as error:
-        raise _typed(error, sent) from error
-
-
-async def _exchange_async(client: Client, request: tuple[str | bytes | int, ...]) -> Any:
-    sent = False
-    try:
-        async with _borrowed_async(client) as connection:
-            await connection.check_health()
-            packed = connection.pack_command(*request)
-            sent = True
-            await connection.send_packed_command(packed, check_health=False)
-            return await connection.read_response(disable_decoding=True)
-    except redis_errors.NoScriptError:
-        raise
-    except _FAILURES as error:
-        raise _typed(error, sent) from error
-
-
-@contextmanager
-def _borrowed(client: Client) -> Iterator[Connection]:
-    """A connected connection of the client's. Unless all went well with it, it is closed."""
-    own = client.connection  # a single_connection_client has one, and a lock around it
-    connection = own or client.connection_pool.get_connection()
-    if own:
-        client.single_connection_lock.acquire()
-    try:
-        if own:
-            connection.connect()
-        yield connection
-    except BaseException as error:
-        if not is_refusal_of_the_call(error):
-            connection.disconnect()
-        raise
-    finally:
-        if own:
-            client.single_connection_lock.release()
-        else:
-            client.connection_pool.release(connection)
-
-
-@asynccontextmanager
-async def _borrowed_async(client: Client) -> AsyncIterator[Connection]:
-    """A connected connection of the client's. Unless all went well with it, it is closed."""
-    await client.initialize()
-    own = client.connection
-    connection = own or await client.connection_pool.get_connection()
-    if own:
-        await client._single_conn_lock.acquire()
-    try:
-        if own:
-            await connection.connect()
-        yield connection
-    except BaseException as error:
-        if not is_refusal_of_the_call(error):
-            await connection.disconnect(nowait=True)
-        raise
-    finally:
-        if own:
-            client._single_conn_lock.release()
-        else:
-            await client.connection_pool.release(connection)
-
-
-def _typed(error: Exception, sent: bool) -> QueueError:
-    """What this failure means. A refusal that the server sent settles it at any stage."""
-    reason = reason_of(error)
-    if reason:
-        return NotExecuted(reason, f"not executed ({reason}): {server_text(error)}")
-    if not sent:
-        return NotExecuted(Reason.CONNECTION, f"not executed, no connection: {error}")
-    return OutcomeUnknown(f"outcome unknown, it may have been executed once: {error}")
+        return (b"EVAL", wanted.send.text.encode(), 1, key, *wanted.arguments)
+    return (b"EVALSHA", wanted.send.sha.encode(), 1, key, *wanted.arguments)

@@ -4,6 +4,7 @@ from typing import Any, TypeVar
 
 from uniqfifo._calls import Call, Calls
 from uniqfifo._once import call
+from uniqfifo._route import route_to
 from uniqfifo.errors import NotExecuted, QueueError, Reason
 from uniqfifo.storage import Storage
 
@@ -14,14 +15,15 @@ class UniqueQueue:
     """A unique pending FIFO queue: an id is pending at most once, and ids leave in the order in
     which they became pending.
 
-    `client` is a `redis.Redis`; it is neither changed nor closed. `key` is the Redis key, `storage`
-    how the ids lie there. Nothing is sent before the first call. All methods raise `NotExecuted` or
-    `OutcomeUnknown` when they fail, and are safe to use from many threads.
+    `client` is a `redis.Redis`, a `RedisCluster`, or one of valkey-py's; it is neither changed nor
+    closed. `key` is the Redis key, `storage` how the ids lie there. Nothing is sent before the
+    first call. All methods raise `NotExecuted` or `OutcomeUnknown` when they fail, and are safe to
+    use from many threads.
     """
 
     def __init__(self, client: Any, key: str, storage: Storage | str = Storage.ZSET) -> None:
-        self._client = client
         self._calls = Calls(key, Storage(storage))
+        self._route = route_to(client, key)
 
     @property
     def key(self) -> str:
@@ -72,7 +74,7 @@ class UniqueQueue:
 
     def _call(self, wanted: Call[T]) -> T:
         try:
-            return call(self._client, wanted)
+            return call(self._route, wanted)
         except NotExecuted as error:
             if error.reason is not Reason.WRONG_TYPE:
                 raise
@@ -81,6 +83,6 @@ class UniqueQueue:
     def _found(self) -> str | None:
         """The type of the key, for an error message: better none than a second failure."""
         try:
-            return call(self._client, self._calls.type())
+            return call(self._route, self._calls.type())
         except QueueError:
             return None

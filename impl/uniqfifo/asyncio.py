@@ -5,24 +5,23 @@ What their methods do is said at the originals.
 
 from typing import Any, Literal, Self, TypeVar
 
-import redis.asyncio
-
 from uniqfifo._calls import Call, Calls
 from uniqfifo._once import call_async
+from uniqfifo._route import route_to
 from uniqfifo._start import StartFailures
+from uniqfifo.connect import close_async, opener_async
 from uniqfifo.errors import NotExecuted, NotStarted, QueueError, Reason
-from uniqfifo.provider import CLIENT_OPTIONS
 from uniqfifo.storage import QueueType, Storage
 
 T = TypeVar("T")
 
 
 class UniqueQueue:
-    """See `uniqfifo.UniqueQueue`. `client` is a `redis.asyncio.Redis`."""
+    """See `uniqfifo.UniqueQueue`. `client` is an asyncio client."""
 
     def __init__(self, client: Any, key: str, storage: Storage | str = Storage.ZSET) -> None:
-        self._client = client
         self._calls = Calls(key, Storage(storage))
+        self._route = route_to(client, key)
 
     @property
     def key(self) -> str:
@@ -60,7 +59,7 @@ class UniqueQueue:
 
     async def _call(self, wanted: Call[T]) -> T:
         try:
-            return await call_async(self._client, wanted)
+            return await call_async(self._route, wanted)
         except NotExecuted as error:
             if error.reason is not Reason.WRONG_TYPE:
                 raise
@@ -68,39 +67,49 @@ class UniqueQueue:
 
     async def _found(self) -> str | None:
         try:
-            return await call_async(self._client, self._calls.type())
+            return await call_async(self._route, self._calls.type())
         except QueueError:
             return None
 
 
 class RedisQueueProvider:
-    """See `uniqfifo.RedisQueueProvider`. Takes a redis URL or a `redis.asyncio.Redis`."""
+    """See `uniqfifo.RedisQueueProvider`. Takes a URL or an asyncio client."""
 
     is_dequeue_blocking: Literal[False] = False
 
     def __init__(
         self, url_or_client: Any, prefix: str, storage: Storage | str = Storage.ZSET
     ) -> None:
-        self._owns_client = isinstance(url_or_client, str)
-        self._client = _connect(url_or_client) if self._owns_client else url_or_client
-        self._queues = {
-            queue: UniqueQueue(self._client, queue.key(prefix), storage) for queue in QueueType
-        }
-        self._started = False
+        self._open = opener_async(url_or_client) if isinstance(url_or_client, str) else None
+        self._client = None if self._open else url_or_client
+        self._prefix = prefix
+        self._storage = Storage(storage)
+        self._queues: dict[QueueType, UniqueQueue] = {}
 
     async def start(self) -> None:
-        self._started = False
-        failures = StartFailures()
-        for queue in self._queues.values():
-            with failures.of(queue.key):
-                await queue.make_ready()
-        failures.raise_any()
-        self._started = True
+        self._queues = {}
+        try:
+            if self._open and self._client is None:
+                self._client = self._open()
+            queues = {
+                queue: UniqueQueue(self._client, queue.key(self._prefix), self._storage)
+                for queue in QueueType
+            }
+            failures = StartFailures()
+            for queue in queues.values():
+                with failures.of(queue.key):
+                    await queue.make_ready()
+            failures.raise_any()
+        except BaseException:
+            await self.stop()
+            raise
+        self._queues = queues
 
     async def stop(self) -> None:
-        self._started = False
-        if self._owns_client:
-            await self._client.aclose()
+        self._queues = {}
+        if self._open and self._client is not None:
+            client, self._client = self._client, None
+            await close_async(client)
 
     async def queue_work(self, id: str, queue: QueueType) -> bool:
         return await self._queue(queue).enqueue(id)
@@ -116,11 +125,6 @@ class RedisQueueProvider:
         await self.stop()
 
     def _queue(self, queue: QueueType) -> UniqueQueue:
-        if not self._started:
+        if not self._queues:
             raise NotStarted
         return self._queues[QueueType(queue)]
-
-
-def _connect(url: str) -> redis.asyncio.Redis:
-    pool = redis.asyncio.BlockingConnectionPool.from_url(url, **CLIENT_OPTIONS)
-    return redis.asyncio.Redis.from_pool(pool)  # closes the pool with itself

@@ -23,6 +23,8 @@ class Reason(StrEnum):
     NO_REPLICAS = "no-replicas"
     MASTER_DOWN = "master-down"
     CLUSTER_DOWN = "cluster-down"
+    REDIRECTED = "redirected"
+    NO_SCRIPT = "no-script"
     UNSUPPORTED_SERVER = "unsupported-server"
     SCORE_LIMIT = "score-limit"
     WRONG_TYPE = "wrong-type"

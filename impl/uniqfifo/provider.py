@@ -1,33 +1,21 @@
 """WorkflowCore's queue provider: three queues under one prefix, and a life cycle."""
 
-from collections.abc import Mapping
 from typing import Any, Literal, Self
-
-import redis
 
 from uniqfifo._queue import UniqueQueue
 from uniqfifo._start import StartFailures
+from uniqfifo.connect import close, opener
 from uniqfifo.errors import NotStarted
 from uniqfifo.storage import QueueType, Storage
-
-CLIENT_OPTIONS: Mapping[str, Any] = {
-    "protocol": 2,
-    "socket_timeout": 5.0,
-    "socket_connect_timeout": 5.0,
-    "timeout": 5.0,
-    "max_connections": 50,
-}
-"""For clients made from a URL; the URL's own query may say otherwise. Times are in seconds;
-`timeout` is how long a call waits for a free connection. RESP2 is what every server speaks."""
 
 
 class RedisQueueProvider:
     """Queues of workflow, event and index ids on the keys `{prefix}-workflows`, `{prefix}-events`
     and `{prefix}-index`.
 
-    `url_or_client` is a redis URL or a `redis.Redis`, which is neither changed nor closed. All
-    methods raise `NotExecuted` or `OutcomeUnknown` when they fail, and are safe to use from many
-    threads. As a context manager it starts and stops.
+    `url_or_client` is a URL as in `uniqfifo.connect`, or a sync client, which is neither changed
+    nor closed. All methods raise `NotExecuted` or `OutcomeUnknown` when they fail, and are safe to
+    use from many threads. As a context manager it starts and stops.
     """
 
     is_dequeue_blocking: Literal[False] = False
@@ -36,32 +24,42 @@ class RedisQueueProvider:
     def __init__(
         self, url_or_client: Any, prefix: str, storage: Storage | str = Storage.ZSET
     ) -> None:
-        self._owns_client = isinstance(url_or_client, str)
-        self._client = _connect(url_or_client) if self._owns_client else url_or_client
-        self._queues = {
-            queue: UniqueQueue(self._client, queue.key(prefix), storage) for queue in QueueType
-        }
-        self._started = False
+        self._open = opener(url_or_client) if isinstance(url_or_client, str) else None
+        self._client = None if self._open else url_or_client
+        self._prefix = prefix
+        self._storage = Storage(storage)
+        self._queues: dict[QueueType, UniqueQueue] = {}  # none, unless it is started
 
     def start(self) -> None:
         """Make all three queues ready: migrate each LIST, or for `list` check each key's type.
 
-        Raises StartRefused or StartUnknown if one of them is not, after trying all three. Starting
-        again checks and migrates again.
+        Raises StartRefused or StartUnknown if one of them is not, after trying all three, and
+        NotExecuted without a server. Starting again checks and migrates again.
         """
-        self._started = False
-        failures = StartFailures()
-        for queue in self._queues.values():
-            with failures.of(queue.key):
-                queue.make_ready()
-        failures.raise_any()
-        self._started = True
+        self._queues = {}
+        try:
+            if self._open and self._client is None:
+                self._client = self._open()
+            queues = {
+                queue: UniqueQueue(self._client, queue.key(self._prefix), self._storage)
+                for queue in QueueType
+            }
+            failures = StartFailures()
+            for queue in queues.values():
+                with failures.of(queue.key):
+                    queue.make_ready()
+            failures.raise_any()
+        except BaseException:
+            self.stop()
+            raise
+        self._queues = queues
 
     def stop(self) -> None:
         """End the service; start() begins it again. Harmless twice."""
-        self._started = False
-        if self._owns_client:
-            self._client.close()
+        self._queues = {}
+        if self._open and self._client is not None:
+            client, self._client = self._client, None
+            close(client)
 
     def queue_work(self, id: str, queue: QueueType) -> bool:
         """Enqueue `id`: True if it was added, False if it is pending already."""
@@ -79,11 +77,6 @@ class RedisQueueProvider:
         self.stop()
 
     def _queue(self, queue: QueueType) -> UniqueQueue:
-        if not self._started:
+        if not self._queues:
             raise NotStarted
         return self._queues[QueueType(queue)]
-
-
-def _connect(url: str) -> redis.Redis:
-    pool = redis.BlockingConnectionPool.from_url(url, **CLIENT_OPTIONS)
-    return redis.Redis.from_pool(pool)  # closes the pool with itself

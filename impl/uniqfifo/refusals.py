@@ -7,8 +7,6 @@ keys and ids may be named like error codes, and servers quote them further on.
 
 import re
 
-from redis import exceptions as redis_errors
-
 from uniqfifo.errors import Reason
 
 # The code ERR says nothing, and redis-py takes it off. Up to 6.2 an error from inside a script
@@ -27,6 +25,8 @@ _TABLE: dict[str, Reason] = {
     r"NOREPLICAS\b": Reason.NO_REPLICAS,
     r"MASTERDOWN\b": Reason.MASTER_DOWN,
     r"CLUSTERDOWN\b": Reason.CLUSTER_DOWN,
+    r"(?:MOVED|ASK|TRYAGAIN)\b": Reason.REDIRECTED,
+    r"NOSCRIPT\b": Reason.NO_SCRIPT,
     r"(?:NOAUTH|WRONGPASS)\b": Reason.AUTHENTICATION,
     r"(?:invalid password|Client sent AUTH)": Reason.AUTHENTICATION,
     r"NOPERM\b": Reason.NO_PERMISSION,
@@ -34,8 +34,8 @@ _TABLE: dict[str, Reason] = {
     r"The user executing the script can't ": Reason.NO_PERMISSION,
     r"ACL failure in script: ": Reason.NO_PERMISSION,
     # A command that the server does not have, or that was renamed away.
-    r"Unknown Redis command called from": Reason.UNSUPPORTED_SERVER,
-    r"Invalid command passed to redis\.acl_check_cmd": Reason.UNSUPPORTED_SERVER,
+    r"Unknown (?:Redis )?command called from": Reason.UNSUPPORTED_SERVER,
+    r"Invalid command passed to (?:redis|server)\.acl_check_cmd": Reason.UNSUPPORTED_SERVER,
     r"unknown command\b": Reason.UNSUPPORTED_SERVER,
     # ZADD NX before 3.0.2; a write after TIME before 3.2.
     r"syntax error": Reason.UNSUPPORTED_SERVER,
@@ -46,26 +46,33 @@ _TABLE: dict[str, Reason] = {
 
 _PATTERNS = [(re.compile(_IN_FRONT + pattern), reason) for pattern, reason in _TABLE.items()]
 
-# redis-py takes the code off the front of an answer that it has a class for.
-_CODES: dict[type[Exception], str] = {
-    redis_errors.ReadOnlyError: "READONLY",
-    redis_errors.BusyLoadingError: "LOADING",
-    redis_errors.OutOfMemoryError: "OOM",
-    redis_errors.NoPermissionError: "NOPERM",
-    redis_errors.MasterDownError: "MASTERDOWN",
-    redis_errors.ClusterDownError: "CLUSTERDOWN",
-    redis_errors.AuthenticationError: "NOAUTH",
+# The client library takes the code off an answer that it has a class for. By name, since valkey-py
+# has the same classes, but its own.
+_CODES = {
+    "ReadOnlyError": "READONLY",
+    "BusyLoadingError": "LOADING",
+    "OutOfMemoryError": "OOM",
+    "NoPermissionError": "NOPERM",
+    "NoScriptError": "NOSCRIPT",
+    "AuthenticationError": "NOAUTH",
+    "MasterDownError": "MASTERDOWN",
+    "ClusterDownError": "CLUSTERDOWN",
+    "SlotNotCoveredError": "CLUSTERDOWN",
+    "MovedError": "MOVED",
+    "AskError": "ASK",
+    "TryAgainError": "TRYAGAIN",
 }
 
 
-def server_text(error: Exception) -> str:
-    """The answer that redis-py made this error from, its code in front again."""
+def server_text(error: BaseException | None) -> str:
+    """The answer that the client library made this error from, its code in front again."""
     text = str(error)
-    code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
+    kinds = (kind.__name__ for kind in type(error).__mro__)
+    code = next((_CODES[kind] for kind in kinds if kind in _CODES), None)
     return f"{code} {text}" if code and not text.startswith(code) else text
 
 
-def reason_of(error: Exception) -> Reason | None:
+def reason_of(error: BaseException) -> Reason | None:
     """Why the server refused, or None if this is no refusal that we know."""
     text = server_text(error)
     return next((reason for pattern, reason in _PATTERNS if pattern.match(text)), None)
@@ -77,4 +84,5 @@ def is_refusal_of_the_call(error: BaseException) -> bool:
     If so the connection is as good as before. A server that is read-only is not asked again: the
     next call has to find out who the primary is.
     """
-    return isinstance(error, redis_errors.ResponseError) and reason_of(error) is not Reason.READONLY
+    answered = any(kind.__name__ == "ResponseError" for kind in type(error).__mro__)
+    return answered and reason_of(error) is not Reason.READONLY

@@ -37,6 +37,11 @@ _KEY_ENDINGS = {
 }
 
 
+def encode_key(key: str) -> bytes:
+    """A key as it goes over the wire, whatever encoding a client was given for its own text."""
+    return key.encode("utf-8", "surrogateescape")
+
+
 def encode_id(id: str) -> bytes:
     """An id as it goes over the wire: UTF-8, with foreign bytes as lone surrogates.
 
