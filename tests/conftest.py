@@ -4,6 +4,7 @@
 - `client`: a `redis.Redis` on fakeredis and on each of those servers
 - `server_name`: the name alone, for `private_server(name, *args)`, which starts one for this test
 - `prefix`: a fresh key prefix; whatever the test leaves under it is deleted
+- `port`: the name of an example port that can run here; one test for each
 
 `@pytest.mark.servers("redis-2.8", …)` names the servers of one test, whatever the default ones
 are. An explicit `--servers` narrows that down, and what `private_server` may start.
@@ -21,7 +22,7 @@ import fakeredis
 import pytest
 import redis
 
-from tests import servers
+from tests import example_ports, servers
 from uniqfifo_spec.conformance.spawn import Server, spawn
 
 FAKE = "fakeredis"
@@ -156,6 +157,17 @@ def prefix(request: pytest.FixtureRequest) -> Iterator[str]:
             connected.delete(key)
 
 
+@pytest.fixture(params=example_ports.PORTS)
+def port(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    if os.environ.get("UNIQFIFO_PORTS") == "elsewhere":
+        pytest.skip("ports run in one environment only: UNIQFIFO_PORTS=here")
+    reason = example_ports.why_missing(name)
+    if reason:
+        _miss(request, f"{name} port", f"the {name} port cannot run: {reason}")
+    return name
+
+
 def _path(name: str) -> str:
     path = servers.binary(name)
     assert path is not None, servers.why_missing(name)
@@ -166,8 +178,12 @@ def _require(request: pytest.FixtureRequest, name: str) -> None:
     if servers.binary(name) is not None:
         _note(request, RAN, name)
         return
+    _miss(request, name, f"{name} is missing: {servers.why_missing(name)}")
+
+
+def _miss(request: pytest.FixtureRequest, name: str, reason: str) -> None:
+    """Skip this test for want of something, or fail it where nothing may be missing."""
     _note(request, MISSING, name)
-    reason = f"{name} is missing: {servers.why_missing(name)}"
     if request.config.getoption("--require-servers"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
