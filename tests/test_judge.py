@@ -143,6 +143,14 @@ def test_a_bad_file_names_its_line(raw: list[bytes], message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+def test_the_example_of_the_guide() -> None:
+    guide = (Path(__file__).parent.parent / "spec" / "PORTING.md").read_text("utf-8")
+    start = guide.index('{"history":1')
+    example = guide[start : guide.index("```", start)].encode().splitlines(keepends=True)
+    assert len(example) == 4
+    assert judge(read(example)["workflow"], "fifo").verdict.value == "explainable"
+
+
 def test_the_command(tmp_path: Path) -> None:
     file = tmp_path / "history.ndjson"
     file.write_bytes(b"".join(lines(call("enqueue", 0, 1, id="a"), call("dequeue", 2, 3, id="a"))))

@@ -198,7 +198,7 @@ PROFILES = {
 """How long to look. All but nightly take the same sequences in every run."""
 
 
-_LONGER = 10  # times, where a sequence begins with starting a process
+_FEWER, _LONGER = 20, 10  # times, where a sequence begins with starting a process
 
 
 def run(
@@ -215,7 +215,7 @@ def run(
     if implementation.is_a_process:
         profile = settings(
             profile,
-            max_examples=max(1, profile.max_examples // _LONGER),
+            max_examples=max(1, profile.max_examples // _FEWER),
             stateful_step_count=profile.stateful_step_count * _LONGER,
             phases=[Phase.generate],
         )
