@@ -29,17 +29,17 @@ def run(
         try:
             if isinstance(host, StdioTarget):
                 host.start()
-                operations = _operations(implementation, STEPS[profile])
+                operations = random_calls(implementation, STEPS[profile])
                 answers = host.trace(operations, WITHIN)
                 keys = (f"{prefix}-{KEY_ENDINGS[queue]}" for queue in QUEUES)
                 left = [pending(seen.value) for seen in bench.seen(*keys)]
-                report.add(_judged(operations, answers, dict(zip(QUEUES, left, strict=True))))
+                report.add(judged(operations, answers, dict(zip(QUEUES, left, strict=True))))
                 report.steps += len(operations)
         finally:
             host.stop()
 
 
-def _operations(implementation: Implementation, count: int) -> list[Operation]:
+def random_calls(implementation: Implementation, count: int) -> list[Operation]:
     """The same random calls every time, on all three queues."""
     random = Random(count)
     ids = [id for id in (*IDS, *HOSTILE) if implementation.takes(id)]
@@ -52,7 +52,7 @@ def _operations(implementation: Implementation, count: int) -> list[Operation]:
     return calls
 
 
-def _judged(
+def judged(
     operations: list[Operation], answers: list[Answer], left: dict[str, fifo.Pending]
 ) -> Iterator[Judged]:
     queues: dict[str, fifo.Pending] = dict.fromkeys(QUEUES, ())
