@@ -160,8 +160,6 @@ def prefix(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(params=example_ports.PORTS)
 def port(request: pytest.FixtureRequest) -> str:
     name: str = request.param
-    if os.environ.get("UNIQFIFO_PORTS") == "elsewhere":
-        pytest.skip("ports run in one environment only: UNIQFIFO_PORTS=here")
     reason = example_ports.why_missing(name)
     if reason:
         _miss(request, f"{name} port", f"the {name} port cannot run: {reason}")

@@ -14,6 +14,8 @@ from tests import example_ports
 from tests.example_ports import FOLDER, ROOT
 from uniqfifo_spec.clauses import CLAUSES
 
+pytestmark = pytest.mark.once
+
 PORTING = (ROOT / "spec" / "PORTING.md").read_text("utf-8")
 README = (FOLDER / "README.md").read_text("utf-8")
 

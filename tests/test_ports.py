@@ -23,6 +23,8 @@ from uniqfifo_spec.conformance.oracle import Operation
 from uniqfifo_spec.conformance.report import Report
 from uniqfifo_spec.conformance.spawn import Server
 
+pytestmark = pytest.mark.once
+
 TRANSITIONS = {"list": 801, "zset": 1286, "zset-strict": 1286}
 STORAGES = tuple(TRANSITIONS)
 LIMIT = 120  # lines; what is longer is no example

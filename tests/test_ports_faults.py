@@ -15,6 +15,8 @@ from uniqfifo_spec.conformance.proxy import swallowing
 from uniqfifo_spec.conformance.spawn import Server
 from uniqfifo_spec.conformance.targets import Answer, Failed
 
+pytestmark = pytest.mark.once
+
 STORAGES = ("list", "zset", "zset-strict")
 
 

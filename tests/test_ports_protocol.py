@@ -16,6 +16,8 @@ from uniqfifo_spec.conformance.oracle import Operation
 from uniqfifo_spec.conformance.spawn import Server
 from uniqfifo_spec.conformance.targets import Failed
 
+pytestmark = pytest.mark.once
+
 STORAGES = ("list", "zset", "zset-strict")
 NOBODY = "redis://127.0.0.1:1/0"
 

@@ -43,6 +43,8 @@ class Port:
 
     def answer(self, request: Message) -> Message:
         if request["op"] == "hello":
+            if request["storage"] not in self.make.storages:
+                return {"ok": False, "error": "unsupported", "message": request["storage"]}
             client = redis.Redis.from_url(request["redis"], protocol=2)
             bench: Any = SimpleNamespace(client=client)
             self.host = self.make(bench, request["prefix"], request["storage"])

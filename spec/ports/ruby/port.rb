@@ -58,7 +58,7 @@ class Port
 
   def trace(steps:, **) = { results: steps.map { |op, queue, id| perform(op:, queue:, id:) } }
 
-  def stop(**) = @redis.close.then { {} }
+  def stop(**) = {}.tap { @redis&.close }
 
   def perform(op:, **request)
     raise Failure.new("unsupported", "no #{op}") unless OPERATIONS.include?(op)

@@ -65,7 +65,8 @@ class Port:
         )
         if not self.hello["ok"]:
             self.kill()
-            raise ProtocolError("refuses-hello", str(self.hello.get("message", self.hello)))
+            why = f"{self.hello['error']}: {self.hello.get('message', '')}"
+            raise ProtocolError("refuses-hello", why)
 
     @property
     def stderr(self) -> str:
