@@ -66,7 +66,7 @@ def test_what_is_no_text_is_a_type_error(id: Any) -> None:
 
 @pytest.mark.parametrize("id", ["", "\ud800", "a\udfff", "\udcc3\udca9"])
 def test_what_would_not_come_back_is_refused_before_anything_is_sent(id: str) -> None:
-    queue = UniqueQueue(None, "never used")
+    queue = UniqueQueue(redis.Redis(port=1), "never used")
     for call in (queue.enqueue, queue.position, queue.remove):
         with pytest.raises(InvalidId) as caught:
             call(id)

@@ -184,7 +184,7 @@ def test_a_wrong_url_is_one_clear_error(url: str) -> None:
 
 def test_an_unknown_storage_is_one_clear_error() -> None:
     with pytest.raises(ValueError, match="'stack' is not a valid Storage"):
-        UniqueQueue(None, "key", "stack")
+        UniqueQueue(redis.Redis(), "key", "stack")
 
 
 def test_a_list_queue_cannot_be_migrated_away_under_its_own_feet(server: Server) -> None:
@@ -217,3 +217,23 @@ def test_remove_and_position_know_repetitions(client: redis.Redis, prefix: str) 
     assert (queue.size(), queue.position("a")) == (3, 0)
     assert queue.remove("a")
     assert queue.peek(9) == ["b"]
+
+
+@pytest.mark.parametrize("no_client", [None, "redis://127.0.0.1", redis.Redis().pipeline()])
+def test_what_is_no_client_is_refused_at_once(no_client: object) -> None:
+    with pytest.raises(TypeError, match="a client is a "):
+        UniqueQueue(no_client, "key")
+
+
+def test_the_other_kind_of_client_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match="the other kind"):
+        UniqueQueue(redis.asyncio.Redis(), "key")
+    with pytest.raises(TypeError, match="the other kind"):
+        uniqfifo.asyncio.UniqueQueue(redis.Redis(), "key")
+    with pytest.raises(TypeError, match="a key is a str"):
+        UniqueQueue(redis.Redis(), b"key")  # type: ignore[arg-type]
+
+
+def test_an_option_that_the_client_does_not_know_is_one_clear_error() -> None:
+    with pytest.raises(ValueError, match="an option that the client does not know"):
+        RedisQueueProvider("redis://127.0.0.1/0?colour=red", "app").start()

@@ -40,10 +40,6 @@ def _text(reply: bytes) -> str:
     return reply.decode()
 
 
-def _nothing(reply: object) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Calls:
     """The operations on one key in one storage."""

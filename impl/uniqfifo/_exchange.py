@@ -1,5 +1,6 @@
 """One request on one connection borrowed from the client, past its retry layer."""
 
+import os
 import select
 import socket
 from inspect import Parameter, signature
@@ -166,6 +167,11 @@ class _Single:
         return self._client.connection
 
     def connect(self, connection: Connection) -> Any:
+        here = os.getpid()
+        if getattr(connection, "pid", here) != here:
+            # After a fork two processes would read from one socket. Pools see to that themselves.
+            connection.disconnect()
+            connection.pid = here
         return connection.connect()
 
     def give_back(self, connection: Connection) -> None:

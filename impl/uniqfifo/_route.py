@@ -5,6 +5,7 @@ do not pass through that layer; and repairing the map closes connections that ot
 So what we learn about our one key is remembered here.
 """
 
+from inspect import iscoroutinefunction
 from typing import Any, Protocol
 
 from uniqfifo._exchange import Client, Lender, exchange, lender_of, meaning_of
@@ -32,8 +33,19 @@ class Route(Protocol):
         """Find out who has the key after a refusal that leaves it in doubt."""
 
 
-def route_to(client: Client, key: str) -> Route:
-    """The route to a key for any kind of client."""
+def route_to(client: Client, key: str, *, awaited: bool) -> Route:
+    """The route to a key for any kind of client; `awaited` if it is to be an asyncio one.
+
+    Raises TypeError for what is no such client, and for a key that is no text.
+    """
+    execute = getattr(client, "execute_command", None)
+    if execute is None or hasattr(client, "command_stack"):
+        raise TypeError(f"a client is a redis.Redis or its like, not a {type(client).__name__}")
+    if iscoroutinefunction(execute) is not awaited:
+        wanted = "uniqfifo for sync clients, uniqfifo.asyncio for asyncio ones"
+        raise TypeError(f"this is the other kind of client: {wanted}")
+    if not isinstance(key, str):
+        raise TypeError(f"a key is a str, not a {type(key).__name__}")
     if hasattr(client, "get_node_from_key"):
         return _InCluster(client, encode_key(key))
     return _Direct(client)

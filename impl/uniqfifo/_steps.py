@@ -25,6 +25,9 @@ def run(steps: Steps[T]) -> T:
 
 async def run_async(steps: Steps[T]) -> T:
     """The result of the steps with an asyncio client."""
+    task = asyncio.current_task()
+    assert task
+    cancellations = task.cancelling()
     resume: Callable[[Any], Any] = steps.send
     value = None
     try:
@@ -34,8 +37,12 @@ async def run_async(steps: Steps[T]) -> T:
             if hasattr(value, "__await__"):
                 try:
                     value = await value
+                    # Up to Python 3.11 asyncio.wait_for, in which clients send, may swallow one.
+                    if task.cancelling() > cancellations:
+                        raise asyncio.CancelledError
                 except BaseException as error:
                     resume, value = steps.throw, error
+                cancellations = task.cancelling()
     except StopIteration as end:
         result: T = end.value
         return result

@@ -21,7 +21,7 @@ class UniqueQueue:
 
     def __init__(self, client: Any, key: str, storage: Storage | str = Storage.ZSET) -> None:
         self._calls = Calls(key, Storage(storage))
-        self._route = route_to(client, key)
+        self._route = route_to(client, key, awaited=True)
 
     @property
     def key(self) -> str:

@@ -1,5 +1,6 @@
 """The command `uniqfifo`: where the implementation and its specification meet."""
 
+import signal
 import sys
 from typing import NoReturn
 
@@ -20,6 +21,9 @@ def main() -> None:
     for command in (check, explore, replay, judge_command, vectors):
         group.add_command(command)
     click.version_option(package_name="uniqfifo")(group)
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        # As Ctrl-C: what was started is ended, and keys are removed.
+        signal.signal(ending, signal.default_int_handler)
     try:
         sys.exit(group(prog_name="uniqfifo", standalone_mode=False))
     except click.exceptions.NoArgsIsHelpError as error:

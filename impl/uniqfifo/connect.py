@@ -113,7 +113,12 @@ def _address(host: str, default_port: int) -> tuple[str, int]:
 
 
 def _one(library: ModuleType, options: Mapping[str, Any]) -> Client:
-    return library.Redis.from_pool(library.BlockingConnectionPool(**options))
+    pool = library.BlockingConnectionPool(**options)
+    try:
+        pool.connection_class(**pool.connection_kwargs)  # it is made, and not connected
+    except TypeError as error:
+        raise ValueError(f"the URL has an option that the client does not know: {error}") from None
+    return library.Redis.from_pool(pool)
 
 
 def _cluster(
