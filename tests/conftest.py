@@ -1,6 +1,7 @@
 """Which servers the tests run on, and the fixtures that give a test one of them.
 
 - `server`: a real server, started once per worker and shared; one test for each selected name
+- `binary`: the path of its binary, for tests that start several
 - `client`: a `redis.Redis` on fakeredis and on each of those servers
 - `server_name`: the name alone, for `private_server(name, *args)`, which starts one for this test
 - `prefix`: a fresh key prefix; whatever the test leaves under it is deleted
@@ -119,6 +120,12 @@ def server(
 ) -> Server:
     _require(request, server_name)
     return running_servers(server_name)
+
+
+@pytest.fixture
+def binary(server_name: str, request: pytest.FixtureRequest) -> str:
+    _require(request, server_name)
+    return _path(server_name)
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 _READY_WITHIN = 20.0  # seconds; a server is usually ready after 0.03
 _PORTS_TRIED = 5
@@ -118,7 +120,8 @@ def _ready(server: Server) -> bool:
     deadline = time.monotonic() + _READY_WITHIN
     while time.monotonic() < deadline and server.process.poll() is None:
         try:
-            with server.client(socket_timeout=1) as client:
+            # Without redis-py's own retries, which wait for seconds.
+            with server.client(socket_timeout=1, retry=Retry(NoBackoff(), 0)) as client:
                 # Our own process id: on this port another server may be listening.
                 return bool(client.info("server")["process_id"] == server.pid)
         except redis.BusyLoadingError:
