@@ -86,7 +86,7 @@ def test_two_checks_at_once_on_a_shared_server_touch_nothing_but_their_own(
     forbidden = ("flush", "script", "config|set", "acl", "keys", "shutdown", "debug")
     assert [name for name in used if name.startswith(forbidden)] == []
     assert client.lrange(f"{prefix}-workflows", 0, -1) == [b"foreign"]
-    assert client.keys("uniqfifo-check-*") == []
+    assert client.keys("{uniqfifo-check}-*") == []
 
 
 @pytest.mark.servers("redis-7.0")
@@ -96,7 +96,7 @@ def test_an_example_that_fails_leaves_nothing_behind(server: Server) -> None:
         report = Report("list")
         machine.run(bench, implementation, "list", report, machine.PROFILES["quick"])
         assert not report.conforms
-        assert bench.keys("uniqfifo-check-") == []
+        assert bench.keys("{uniqfifo-check}-") == []
 
 
 @pytest.mark.parametrize("missing", ["fakeredis", "lupa"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -44,7 +46,7 @@ def test_check_as_json_and_as_a_page(tmp_path: Path) -> None:
 def test_check_at_a_url(server: Server) -> None:
     done = uniqfifo("check", server.url, "--storage", "zset-strict")
     assert (done.returncode, done.stderr) == (0, "")
-    assert server.client().keys("uniqfifo-check-*") == []
+    assert server.client().keys("{uniqfifo-check}-*") == []
 
 
 @pytest.mark.once
@@ -64,6 +66,14 @@ def test_check_on_a_private_server(server_name: str) -> None:
         (["check", "nonsense"], "Redis URL must specify"),
         (["check", "redis://127.0.0.1:1"], "127.0.0.1:1"),
         (["check", "redis://127.0.0.1:notaport"], "Port could not be cast"),
+        (["check", "redis://127.0.0.1/0?colour=red"], "does not know"),
+        (["check", ""], "is empty"),
+        (["check", "--spawn", "--exec", ""], "is empty"),
+        (["check", "--exec", "true"], "give a URL or --spawn"),
+        (["check", "--lose-answers"], "give a URL or --spawn"),
+        (["check", "--failures", "/no/such/list"], "is not there"),
+        (["check", "--report", "/no/such/folder/report.html"], "no folder"),
+        (["explore", "--property", "fifo"], "name the designs"),
         (["check", "--spawn", "/bin/true"], "/bin/true does not come up"),
         (["check", "--spawn", "/no/such/binary"], "cannot run /no/such/binary"),
         (["check", "--storage", "stack"], "'stack' is not one of"),
@@ -109,3 +119,17 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     )
     assert done.returncode == 2
     assert done.stderr == "uniqfifo: the command line needs click: pip install 'uniqfifo[check]'\n"
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.servers("redis-7.0")
+def test_an_end_from_outside_leaves_nothing_behind(server: Server, ending: signal.Signals) -> None:
+    command = [sys.executable, "-c", "from uniqfifo.cli import main; main()", "check", server.url]
+    client = server.client()
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while not client.keys("{uniqfifo-check}-*"):
+        time.sleep(0.01)
+    running.send_signal(ending)
+    _, err = running.communicate(timeout=60)
+    assert (running.returncode, err.strip()) == (2, b"uniqfifo: interrupted")
+    assert client.keys("{uniqfifo-check}-*") == []

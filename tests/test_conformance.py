@@ -120,4 +120,4 @@ def test_foreign_keys_are_untouched_and_none_is_left_behind(server: Server, pref
         all_transitions(bench, UNIQFIFO, "zset")
     # Other tests share the server: what was there is what must not have changed.
     assert {key: client.dump(key) for key in before} == before
-    assert client.keys("uniqfifo-check-*") == []
+    assert client.keys("{uniqfifo-check}-*") == []

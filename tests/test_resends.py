@@ -70,4 +70,4 @@ def test_the_command_has_it(server: Server) -> None:
 def test_the_embedded_server_has_no_wire_to_lose_answers_on() -> None:
     done = uniqfifo("check", "--storage", "list", "--lose-answers")
     assert done.returncode == 2
-    assert "the proxy needs a redis:// URL" in done.stderr
+    assert "give a URL or --spawn" in done.stderr

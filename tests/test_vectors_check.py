@@ -24,7 +24,7 @@ def checked(bench: Bench, implementation: Implementation, storage: str) -> Repor
     report = Report(storage)
     totals = {total for _, total in run_vectors(bench, implementation, storage, report)}
     assert totals == {COUNTS[storage]}
-    assert bench.keys("uniqfifo-check-") == []
+    assert bench.keys("{uniqfifo-check}-") == []
     return report
 
 

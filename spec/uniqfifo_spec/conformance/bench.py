@@ -15,10 +15,16 @@ from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
+from uniqfifo.connect import close, connect
 from uniqfifo_spec.commands import Command
 from uniqfifo_spec.conformance.spawn import spawn
 from uniqfifo_spec.keyspace import List, Other, Score, Value, ZSet
+
+PREFIX = "{uniqfifo-check}"
+"""What every key of a check begins with. The braces keep them together in a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,7 @@ class Bench:
     @contextmanager
     def prefix(self) -> Iterator[str]:
         """A fresh prefix that nobody else uses; what is under it is removed in the end."""
-        prefix = f"uniqfifo-check-{os.urandom(6).hex()}"
+        prefix = f"{PREFIX}-{os.urandom(6).hex()}"
         try:
             yield prefix
         finally:
@@ -178,7 +184,10 @@ def embedded() -> Iterator[Bench]:
 
 @contextmanager
 def at_url(url: str) -> Iterator[Bench]:
-    """A server that somebody else runs. Raises redis.RedisError if it cannot be reached."""
+    """A server that somebody else runs, or a cluster: a URL as in `uniqfifo.connect`.
+
+    Raises redis.RedisError or uniqfifo.NotExecuted if it cannot be reached.
+    """
     parts = urlsplit(url)
     shown = url.replace(f":{parts.password}@", ":PASSWORD@") if parts.password else url
     with _bench(url, f"at_url({shown!r})") as bench:
@@ -195,13 +204,23 @@ def spawned(binary: str | os.PathLike[str], *args: str) -> Iterator[Bench]:
 
 @contextmanager
 def _bench(url: str, source: str, ours: bool = False) -> Iterator[Bench]:
-    pool = redis.ConnectionPool.from_url(url, protocol=2, socket_timeout=30)
     # Whatever the URL asks for, the judge wants bytes.
-    pool.connection_kwargs["decode_responses"] = False
-    judge = redis.Redis(connection_pool=pool)
-    client = redis.Redis.from_url(url, protocol=2)
+    judge, client = raw_client(url), connect(url)
     try:
-        yield Bench(judge, client, source, url=url, ours=ours)
+        yield Bench(_node_of(judge), client, source, url=url, ours=ours)
     finally:
-        client.close()
-        pool.disconnect()
+        close(client)
+        close(judge)
+
+
+def raw_client(url: str) -> Any:
+    """A client whose replies are bytes, and that sends every command once."""
+    never = Retry(NoBackoff(), 0)
+    return connect(url, decode_responses=False, socket_timeout=30, retry=never)
+
+
+def _node_of(client: Any) -> redis.Redis:
+    """In a cluster: the node that has every key of this check, whose prefix names its slot."""
+    if hasattr(client, "get_node_from_key"):
+        client = client.get_node_from_key(PREFIX).redis_connection
+    return client  # type: ignore[no-any-return]

@@ -10,6 +10,7 @@ import redis
 from rich.console import Console
 from rich.progress import Progress
 
+from uniqfifo import NotExecuted
 from uniqfifo_spec.conformance import check as checks
 from uniqfifo_spec.conformance import shown
 from uniqfifo_spec.conformance.bench import Bench, at_url, embedded, spawned
@@ -77,10 +78,7 @@ def check(
     embedded server. Exits 0 if every clause holds, 1 if not, 2 if the check could not run, 3 if
     something was left undecided.
     """
-    if url and binary is not None:
-        raise click.UsageError("give a URL or --spawn, not both")
-    if fix and not list_:
-        raise click.UsageError("--fix rewrites the file of --failures: name it")
+    _refuse_nonsense(url, binary, command, list_, fix, page, lose_answers)
     try:
         known = ExpectedFailures.read(list_) if list_ and list_.exists() else ExpectedFailures()
         with _bench(url, binary) as bench, _progress(as_json) as progress:
@@ -96,7 +94,7 @@ def check(
     except ModuleNotFoundError as missing:
         message = f"the embedded server needs {missing.name}: pip install 'uniqfifo[check]'"
         raise click.ClickException(message) from None
-    except (CannotSpawn, redis.RedisError, OSError, ValueError) as error:
+    except (CannotSpawn, redis.RedisError, NotExecuted, OSError, ValueError) as error:
         raise click.ClickException(f"the check could not run: {error}") from None
     if as_json:
         click.echo(shown.as_json(title, profile, reports))
@@ -105,6 +103,30 @@ def check(
     if page:
         shown.write(page, title, reports, known)
     sys.exit(_verdict(reports, known, list_, fix))
+
+
+def _refuse_nonsense(
+    url: str | None,
+    binary: str | None,
+    command: str | None,
+    list_: Path | None,
+    fix: bool,
+    page: Path | None,
+    lose_answers: bool,
+) -> None:
+    """An empty argument is a variable that was not set: it must not make another check pass."""
+    if url == "" or command == "":
+        raise click.UsageError("the URL, or the command of --exec, is empty")
+    if url and binary is not None:
+        raise click.UsageError("give a URL or --spawn, not both")
+    if (command or lose_answers) and url is None and binary is None:
+        raise click.UsageError("this needs a real server: give a URL or --spawn")
+    if fix and not list_:
+        raise click.UsageError("--fix rewrites the file of --failures: name it")
+    if list_ and not fix and not list_.exists():
+        raise click.UsageError(f"{list_} is not there; --fix writes it")
+    if page and not page.parent.is_dir():
+        raise click.UsageError(f"there is no folder {page.parent} for the report")
 
 
 def _choose(storages: tuple[str, ...], implementation: Implementation) -> tuple[str, ...]:

@@ -9,13 +9,11 @@ from typing import Any, TextIO
 
 import click
 import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 from rich.console import Console
 from rich.progress import Progress
 
-from uniqfifo import scripts
-from uniqfifo_spec.conformance.bench import server_name
+from uniqfifo import NotExecuted, scripts
+from uniqfifo_spec.conformance.bench import raw_client, server_name
 from uniqfifo_spec.conformance.replay import Replayed
 from uniqfifo_spec.conformance.replay import replay as replayed
 from uniqfifo_spec.conformance.trace_table import matrix_table, trace_table, verdict_table
@@ -88,6 +86,8 @@ def explore(
     something not decided.
     """
     if not (designs or scenario):
+        if properties or initial or clients or crashes:
+            raise click.UsageError("these options are for one configuration: name the designs")
         _print_matrix(ops, as_json)
         return
     if designs and scenario:
@@ -122,18 +122,22 @@ def replay(trace: TextIO, url: str, as_json: bool) -> None:
     """Take the counterexamples of `explore --json` step by step on the server at URL.
 
     TRACE is a file, or - for standard input. Works under a fresh prefix, which is removed in the
-    end. Exits 0 if the server does what the model says, 1 if not, 3 if a counterexample needs the
-    server's clock to repeat a reading or to go back.
+    end. Exits 0 if the server does what the model says, 1 if not, 2 if that could not be tried,
+    3 if a counterexample needs the server's clock to repeat a reading or to go back.
     """
     found: dict[str, Replayed] = {}
     try:
-        with _connected(url) as client:
-            server = server_name(client)
-            for name, steps in _traces(json.load(trace)).items():
-                found[name] = replayed(steps, client, SCRIPTS)
-    except (redis.RedisError, OSError) as error:
-        raise click.ClickException(f"the replay could not run: {error}") from None
+        traces = _traces(json.load(trace))
     except (ValueError, KeyError, TypeError, AttributeError):
+        raise click.ClickException("TRACE is not what `uniqfifo explore --json` prints") from None
+    try:
+        with raw_client(url) as client:
+            server = server_name(client)
+            for name, steps in traces.items():
+                found[name] = replayed(steps, client, SCRIPTS)
+    except (redis.RedisError, NotExecuted, OSError, ValueError) as error:
+        raise click.ClickException(f"the replay could not run: {error}") from None
+    except (KeyError, TypeError, AttributeError):
         raise click.ClickException("TRACE is not what `uniqfifo explore --json` prints") from None
     if not found:
         raise click.ClickException("TRACE holds no counterexample")
@@ -148,13 +152,6 @@ def replay(trace: TextIO, url: str, as_json: bool) -> None:
             click.echo(f"{name}: {each.outcome}{where}{each.why and f': {each.why}'}")
     reached = {each.outcome for each in found.values()}
     sys.exit(1 if "differs" in reached else 3 if "undecided" in reached else 0)
-
-
-def _connected(url: str) -> redis.Redis:
-    """Whatever the URL asks for: replies are wanted as bytes, and a command sent only once."""
-    pool = redis.ConnectionPool.from_url(url, protocol=2, socket_timeout=30)
-    pool.connection_kwargs |= {"decode_responses": False, "retry": Retry(NoBackoff(), 0)}
-    return redis.Redis.from_pool(pool)
 
 
 def _traces(found: dict[str, Any]) -> dict[str, Any]:

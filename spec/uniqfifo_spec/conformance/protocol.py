@@ -65,7 +65,7 @@ def read_answer(line: bytes, op: str, seq: int) -> dict[str, Any]:
 
 
 def _validate(message: Any, name: str, op: str) -> None:
-    problem = next(_validator(name).iter_errors(message), None)
+    problem = next(iter(_validator(name).iter_errors(message)), None)
     if problem:
         where = "/".join(map(str, problem.absolute_path))
         reason = problem.message if len(problem.message) < 200 else f"{problem.message[:200]}…"
