@@ -1,11 +1,13 @@
-"""Starts real cluster nodes and moves slots between them."""
+"""Starts real cluster nodes, and moves slots between them."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import cycle, pairwise
+from typing import Any
 
 import redis
 
@@ -13,14 +15,15 @@ from tests.proxy import LOOPBACK
 from uniqfifo_spec.conformance.spawn import CannotSpawn, Server, spawn
 
 SLOTS = 16384
-_TRIES = 20
+_TRIES = 30
 
 
 def start_node(
     stack: ExitStack, binary: str, *args: str, announced_port: int | None = None
 ) -> Server:
     """A node that knows no other. It may say that it is at another port."""
-    args = ("--cluster-enabled", "yes", "--cluster-node-timeout", "1000", *args)
+    args += ("--cluster-enabled", "yes", "--cluster-node-timeout", "1000")
+    args += ("--repl-diskless-sync-delay", "0")
     if announced_port:
         args += ("--cluster-announce-ip", LOOPBACK)
         args += ("--cluster-announce-port", str(announced_port))
@@ -30,58 +33,90 @@ def start_node(
     raise AssertionError(f"no node of {binary} comes up")
 
 
-def start_cluster(stack: ExitStack, binary: str, nodes: int = 3) -> list[Server]:
-    """Nodes that share the slots, the first one third to the first one, and so on."""
-    started = [start_node(stack, binary) for _ in range(nodes)]
-    bounds = [SLOTS * place // nodes for place in range(nodes + 1)]
-    for node, (first, end) in zip(started, pairwise(bounds), strict=True):
-        give_slots(node, first, end)
-    for node in started[1:]:
-        meet(started[0], node)
-    wait_until_ok(started)
-    return started
+def start_cluster(stack: ExitStack, binary: str, count: int = 3) -> list[Server]:
+    """Nodes that share the slots in order."""
+    nodes = [start_node(stack, binary) for _ in range(count)]
+    bounds = [SLOTS * place // count for place in range(count + 1)]
+    for node, (first, end) in zip(nodes, pairwise(bounds), strict=True):
+        ask(node, "ADDSLOTS", *range(first, end))
+    join(nodes)
+    return nodes
 
 
-def give_slots(node: Server, first: int, end: int) -> None:
-    """Give slots to a node while nobody has them."""
-    ask(node, "ADDSLOTS", *range(first, end))
-
-
-def meet(one: Server, other: Server) -> None:
-    """Let two nodes get to know each other."""
-    ask(one, "MEET", LOOPBACK, other.port)
-
-
-def wait_until_ok(nodes: Iterable[Server]) -> None:
-    """Wait until every node says that the cluster serves all slots."""
+def join(nodes: list[Server]) -> None:
+    """Make one cluster of these nodes, and wait until all of them say that it is whole."""
+    for node in nodes[1:]:
+        ask(nodes[0], "MEET", LOOPBACK, node.port)
     deadline = time.monotonic() + 30
     for node in nodes:
-        while ask(node, "INFO")["cluster_state"] != "ok":
+        while not _is_whole(ask(node, "INFO"), len(nodes)):
             assert time.monotonic() < deadline, node.log()
             time.sleep(0.05)
 
 
-def ask(node: Server, *words: object) -> object:
+def forget(node: Server, others: Iterable[Server]) -> None:
+    """Take a node without slots out of the cluster."""
+    id = ask(node, "MYID")
+    for other in others:
+        ask(other, "FORGET", id)
+
+
+def _is_whole(info: dict[str, str], count: int) -> bool:
+    return info["cluster_state"] == "ok" and int(info["cluster_known_nodes"]) >= count
+
+
+def ask(node: Server, *words: object) -> Any:
     """What a node answers to a CLUSTER command."""
     with node.client(decode_responses=True) as client:
         return client.execute_command(f"CLUSTER {words[0]}", *words[1:])
 
 
-def move_slot(slot: int, source: Server, target: Server, key: str | None = None) -> Iterable[str]:
-    """Move a slot and the keys in it, step by step: what follows a step is done before the next."""
+def owner_of(key: str, nodes: list[Server]) -> Server:
+    """The node that serves this key."""
+    for node in nodes:
+        with node.client() as client, suppress(redis.ResponseError):
+            client.exists(key)
+            return node
+    raise AssertionError(f"nobody has {key}")
+
+
+def move_slot(slot: int, source: Server, target: Server) -> Iterator[str]:
+    """Move a slot and the keys in it. Each step is done when it is yielded."""
     ask(target, "SETSLOT", slot, "IMPORTING", ask(source, "MYID"))
     ask(source, "SETSLOT", slot, "MIGRATING", ask(target, "MYID"))
     yield "open"
     with source.client() as client:
-        for key in ask(source, "GETKEYSINSLOT", slot, 1000):
-            client.migrate(LOOPBACK, target.port, key, 0, 5000)
+        while keys := ask(source, "GETKEYSINSLOT", slot, 100):
+            for key in keys:
+                client.migrate(LOOPBACK, target.port, key, 0, 5000)
             yield "moved"
-    for node in (target, source):
-        ask(node, "SETSLOT", slot, "NODE", ask(target, "MYID"))
-        yield "given"
+    ask(target, "SETSLOT", slot, "NODE", ask(target, "MYID"))
+    yield "given"
+    with suppress(redis.ResponseError):  # a primary that gave its last slot is none any more
+        ask(source, "SETSLOT", slot, "NODE", ask(target, "MYID"))
+    yield "known"
 
 
-def is_alive(node: Server) -> bool:
-    with suppress(redis.RedisError), node.client(socket_timeout=0.2) as client:
-        return bool(client.ping())
-    return False
+@contextmanager
+def moving_about(keys: Iterable[str], nodes: list[Server]) -> Iterator[list[str]]:
+    """Meanwhile the slots of these keys go from node to node; says which have been moved so far."""
+    moved: list[str] = []
+    done = threading.Event()
+
+    def move() -> None:
+        for key in cycle(keys):
+            source = owner_of(key, nodes)
+            target = nodes[nodes.index(source) - 1]
+            for _ in move_slot(int(ask(source, "KEYSLOT", key)), source, target):
+                time.sleep(0.005)
+            moved.append(key)
+            if done.is_set():
+                return
+
+    thread = threading.Thread(target=move)
+    thread.start()
+    try:
+        yield moved
+    finally:
+        done.set()
+        thread.join()

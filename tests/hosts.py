@@ -35,7 +35,7 @@ class Host:
         if self._runner is None:
             return self.client.close()
         self.run(self.client.aclose())
-        self.run(asyncio.sleep(0))  # transports close one turn later
+        self.run(settle())
         self._runner.close()
 
     def __enter__(self) -> Self:
@@ -43,6 +43,14 @@ class Host:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+async def settle() -> None:
+    """Let clients finish what they do in the background: they close connections there."""
+    await asyncio.sleep(0)
+    if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(tasks, timeout=5)
+    await asyncio.sleep(0)  # transports close one turn later
 
 
 class Queue:

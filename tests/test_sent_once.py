@@ -19,7 +19,7 @@ import redis.asyncio.retry
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from tests.cluster import SLOTS, give_slots, meet, start_node, wait_until_ok
+from tests.cluster import SLOTS, ask, join, start_node
 from tests.hosts import Host
 from tests.proxy import (
     DELIVERED,
@@ -78,10 +78,9 @@ def start_proxied() -> Iterator[Callable[[str], tuple[Proxy, Server]]]:
             proxy.target = node.port
             # Some clients forget a node that failed them, so they need to know another one.
             other = start_node(stack, binary)
-            give_slots(node, 1, SLOTS)
-            give_slots(other, 0, 1)
-            meet(other, node)
-            wait_until_ok([node, other])
+            ask(node, "ADDSLOTS", *range(1, SLOTS))
+            ask(other, "ADDSLOTS", 0)
+            join([node, other])
             return proxy, node
 
         yield start

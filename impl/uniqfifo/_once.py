@@ -40,21 +40,18 @@ async def call_async(route: Route, wanted: Call[T]) -> T:
 
 
 def _answer(route: Route, wanted: Call[T], pause: Callable[[float], Any]) -> Steps[T]:
-    request, asking = _request(wanted), False
-    lender = yield from route.lender()
+    request = _request(wanted)
+    way = yield from route.way()
     for tried in range(1, _MOST_TRIES + 1):
         try:
-            return wanted.read((yield from exchange(lender, request, asking)))
+            return wanted.read((yield from exchange(way.lender, request, way.asking)))
         except NotExecuted as refused:
             if tried == _MOST_TRIES:
                 raise
             if refused.reason is Reason.NO_SCRIPT:
                 request = _request(wanted, by_text=True)
-            elif refused.reason is Reason.REDIRECTED:
-                lender, asking = (yield from route.follow(refused)) or (lender, asking)
             else:
-                yield from route.learn(refused)
-                raise
+                way = yield from route.detour(refused, way)
         if tried > _AT_ONCE:
             yield pause(_PAUSE)
     raise AssertionError("the last try returns or raises")

@@ -5,8 +5,10 @@ do not pass through that layer; and repairing the map closes connections that ot
 So what we learn about our one key is remembered here.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from inspect import iscoroutinefunction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from uniqfifo._exchange import Client, Lender, exchange, lender_of, meaning_of
 from uniqfifo._steps import Steps
@@ -20,17 +22,21 @@ Address = tuple[str, int]
 _LOST = {Reason.CONNECTION, Reason.READONLY, Reason.CLUSTER_DOWN, Reason.MASTER_DOWN}
 
 
+class Way(NamedTuple):
+    """Connections to a server, and whether it is to be told that it is taking over the key."""
+
+    lender: Lender
+    asking: bool = False
+
+
 class Route(Protocol):
     """Finds the server for one key."""
 
-    def lender(self) -> Steps[Lender]:
-        """Connections to the server that has the key, as far as is known."""
+    def way(self) -> Steps[Way]:
+        """The way to the server that has the key, as far as is known."""
 
-    def follow(self, refused: NotExecuted) -> Steps[tuple[Lender, bool] | None]:
-        """Where a redirection leads, and whether to announce it with ASKING; None: nowhere else."""
-
-    def learn(self, refused: NotExecuted) -> Steps[None]:
-        """Find out who has the key after a refusal that leaves it in doubt."""
+    def detour(self, refused: NotExecuted, way: Way) -> Steps[Way]:
+        """Another way after this refusal. Raises the refusal if there is none."""
 
 
 def route_to(client: Client, key: str, *, awaited: bool) -> Route:
@@ -56,20 +62,17 @@ class _Direct:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._lender: Lender | None = None
+        self._way: Way | None = None
 
-    def lender(self) -> Steps[Lender]:
+    def way(self) -> Steps[Way]:
         yield from ()  # nothing to wait for
-        if self._lender is None:
-            self._lender = lender_of(self._client)
-        return self._lender
+        if self._way is None:
+            self._way = Way(lender_of(self._client))
+        return self._way
 
-    def follow(self, refused: NotExecuted) -> Steps[None]:
+    def detour(self, refused: NotExecuted, way: Way) -> Steps[Way]:
         yield from ()
         raise refused
-
-    def learn(self, refused: NotExecuted) -> Steps[None]:
-        yield from ()
 
 
 class _InCluster:
@@ -81,21 +84,39 @@ class _InCluster:
         self._learned: Address | None = None
         self._asked: Any = None  # the node that was asked last
 
-    def lender(self) -> Steps[Lender]:
-        return (yield from self._at(self._learned))
+    def way(self) -> Steps[Way]:
+        with _nothing_sent():
+            if hasattr(self._client, "initialize"):  # the asyncio one
+                yield self._client.initialize()
+            node = (yield from self._node(self._learned)) if self._learned else None
+            self._asked = node or self._client.get_node_from_key(self._key)
+            return Way(self._lender(self._asked))
 
-    def follow(self, refused: NotExecuted) -> Steps[tuple[Lender, bool] | None]:
+    def detour(self, refused: NotExecuted, way: Way) -> Steps[Way]:
         match server_text(refused.__cause__).split():
             case ["MOVED", _, address]:
                 self._learned = self._address(*address.rsplit(":", 1))
-                return (yield from self._at(self._learned)), False
+                return (yield from self.way())
             case ["ASK", _, address]:
-                return (yield from self._at(self._address(*address.rsplit(":", 1)))), True
-        return None
+                with _nothing_sent():
+                    node = yield from self._node(self._address(*address.rsplit(":", 1)))
+                    if node is None:
+                        raise refused
+                    return Way(self._lender(node), asking=True)
+            case ["TRYAGAIN", *_]:
+                return way
+        if refused.reason in _LOST:
+            asked = self._asked
+            yield from self._ask_others()
+            if refused.reason is Reason.READONLY:
+                # It was the primary: a connection for reads there does not answer MOVED.
+                way = yield from self.way()
+                if self._asked is not asked:
+                    return way
+        raise refused
 
-    def learn(self, refused: NotExecuted) -> Steps[None]:
-        if refused.reason not in _LOST:
-            return
+    def _ask_others(self) -> Steps[None]:
+        """Learn from another node who has the key."""
         self._learned = None
         slot = self._client.keyslot(self._key)
         for node in sorted(self._client.get_nodes(), key=lambda node: node is self._asked):
@@ -108,20 +129,13 @@ class _InCluster:
                     self._learned = self._address(host.decode() or node.host, port)
             return
 
-    def _at(self, address: Address | None) -> Steps[Lender]:
-        client = self._client
-        try:
-            if hasattr(client, "initialize"):  # the asyncio one
-                yield client.initialize()
-            node = address and client.get_node(*address)
-            if address and node is None:
-                # A node that is new in the cluster, so the client's map is to be renewed after all.
-                yield client.nodes_manager.initialize()
-                node = client.get_node(*address)
-            self._asked = node or client.get_node_from_key(self._key)
-            return self._lender(self._asked)
-        except Exception as error:
-            raise meaning_of(error, sent=False) from error
+    def _node(self, address: Address) -> Steps[Any]:
+        node = self._client.get_node(*address)
+        if node is None:
+            # It is new in the cluster, so the client's map has to be renewed after all.
+            yield self._client.nodes_manager.initialize()
+            node = self._client.get_node(*address)
+        return node
 
     def _address(self, host: str, port: str | int) -> Address:
         address: Address = self._client.nodes_manager.remap_host_port(host, int(port))
@@ -133,3 +147,14 @@ class _InCluster:
         client = self._client
         connect = getattr(client, "get_redis_connection", None) or client.get_valkey_connection
         return lender_of(connect(node))
+
+
+@contextmanager
+def _nothing_sent() -> Iterator[None]:
+    """What fails here fails before the call is sent."""
+    try:
+        yield
+    except QueueError:
+        raise
+    except Exception as error:
+        raise meaning_of(error, sent=False) from error

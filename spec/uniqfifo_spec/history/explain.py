@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from uniqfifo_spec.fifo import Pending
-from uniqfifo_spec.history import rollback
 from uniqfifo_spec.history.calls import History
 from uniqfifo_spec.history.objects import Model
-from uniqfifo_spec.history.search import Limit, Placed
+from uniqfifo_spec.history.rollback import Finder
+from uniqfifo_spec.history.search import Limit, LimitReached, Placed
 from uniqfifo_spec.history.solver import Solver
 from uniqfifo_spec.history.steps import prepare
 
@@ -38,18 +38,29 @@ def explain(
     steps, fault = prepare(history)
     initial, final = history.initial, history.final
     solver = Solver(model, limit, careful=careful)
-    placed = solver.solve(steps, initial, final)
-    if placed is not None:
-        return Explanation(_order(placed), placed[-1][1] if placed else initial)
-    found = fault and rollback.find(solver, steps, initial, final, fault)
-    if not found:
+    if fault is None:
+        return _straight(solver.solve(steps, initial, final), initial)
+    # Where nothing was lost there is an explanation without a rollback, and it is found soon.
+    undecided = False
+    try:
+        with solver.part_of(limit.left // 4) as part:
+            placed = part.solve(steps, initial, final)
+        if placed is not None:
+            return _straight(placed, initial)
+    except LimitReached:
+        undecided = True
+    found = Finder(solver, steps, initial, final).run(*fault)
+    if found:
+        before, restored, since = found
+        pending = since[-1][1] if since else restored
+        return Explanation(_order([*before, *since]), pending, RolledBack(len(before), restored))
+    return _straight(solver.solve(steps, initial, final), initial) if undecided else None
+
+
+def _straight(placed: Placed | None, initial: Pending) -> Explanation | None:
+    if placed is None:
         return None
-    before, restored, since = found
-    return Explanation(
-        _order([*before, *since]),
-        since[-1][1] if since else restored,
-        RolledBack(len(before), restored),
-    )
+    return Explanation(_order(placed), placed[-1][1] if placed else initial)
 
 
 def _order(placed: Placed) -> tuple[int, ...]:

@@ -7,35 +7,74 @@ in C, when all of B had been gone through.)
 
 Where A ends, and where the rollback comes, are instants of real time: an order that real time
 allows can be cut anywhere so that some instant lies between the two parts. Between two calls it
-makes no difference where it lies, so one try for each call is enough, and the search is exact. A
-call that spans an instant may belong to either side of it: there it is an optional step.
+makes no difference where it lies, so one try for each call is enough. A call that spans an instant
+may belong to either side of it, and every choice is tried: the search is exact.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import product
 
 from uniqfifo_spec.fifo import Id, Pending
 from uniqfifo_spec.history.calls import UNTOLD, Answer
-from uniqfifo_spec.history.search import Placed
-from uniqfifo_spec.history.solver import Solver, only
+from uniqfifo_spec.history.search import LimitReached, Placed
+from uniqfifo_spec.history.solver import PATIENCE, Solver
 from uniqfifo_spec.history.steps import BARRIER, NEVER, Step
 
 Found = tuple[Placed, Pending, Placed]
 """What came before the rollback, what that made pending, and what came after."""
 
 
-def find(
-    solver: Solver,
-    steps: Sequence[Step],
-    initial: Pending,
-    final: Pending | None,
-    window: tuple[int, int],
-) -> Found | None:
-    """The first explanation with a rollback, of those with the earliest one that loses least."""
-    return _Finder(solver, steps, initial, final).run(*window)
+BEFORE = -4
+"""A rank before all calls."""
+
+CULPRITS = 8
+
+Parts = dict[int, str]
+"""A, B or C for each step that has taken effect for certain, by its number."""
 
 
-class _Finder:
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A ends at `kept`, C begins at `instant`.
+
+    `kept` is None if the key was lost: then A is empty, and nothing is pending after the rollback.
+    """
+
+    kept: int | None
+    instant: int
+
+    def allowed(self, step: Step) -> str:
+        """The parts to which a step may belong."""
+        a = self.kept is not None and step.call <= self.kept
+        b = step.call <= self.instant and (self.kept is None or self.kept <= step.ret)
+        c = self.instant <= step.ret
+        return "A" * a + "C" * c + "B" * b
+
+    def without_lost(self, steps: Sequence[Step], parts: Parts) -> list[Step]:
+        """A and C, with a barrier between them. Calls with unknown outcome are on either side."""
+        kept = BEFORE if self.kept is None else self.kept
+        found = [Step(kept + 1, kept + 1, BARRIER, None, UNTOLD, True, NEVER, -1)]
+        for step in steps:
+            part = parts.get(step.number)
+            if part is None:
+                found.append(step)
+            elif part == "A":
+                found.append(step._replace(ret=min(step.ret, kept)))
+            elif part == "C":
+                later = max(step.call, kept + 2)
+                found.append(step._replace(call=later, ret=max(step.ret, later)))
+        return sorted(found, key=lambda step: step.call)
+
+
+class _Settled(Exception):
+    """There is no explanation."""
+
+
+class Finder:
+    """Looks for explanations with a rollback."""
+
     def __init__(
         self, solver: Solver, steps: Sequence[Step], initial: Pending, final: Pending | None
     ) -> None:
@@ -43,91 +82,168 @@ class _Finder:
         self._steps = steps
         self._initial = initial
         self._final = final
-        # What settled one attempt may well settle the next: ids, and the steps about them.
-        self._parts: list[tuple[tuple[Id, ...], list[Step]]] = []
+        # Some ids that settled an attempt, latest first, and what is known of the steps about them.
+        self._about: dict[Answer, list[Step]] = {}
+        for step in steps:
+            self._about.setdefault(step.about, []).append(step)
+        self._culprits: list[tuple[Id, ...]] = []
+        self._known: dict[object, bool] = {}
 
     def run(self, since: int, until: int) -> Found | None:
+        """An explanation, if there is one; of several the one with the earliest rollback that loses
+        least, unless others are easier to find.
+
+        `since`, `until`: the fault window. Raises LimitReached.
+        """
+        undecided: list[tuple[Cut, Parts]] = []
         calls = sorted({step.call for step in self._steps})
         for instant in (since, *(call for call in calls if since < call <= until)):
-            for cut in _cuts(self._steps, self._initial, self._final, instant):
-                found = self._kept_until(cut, instant)
-                if found:
-                    return found
-            found = self._nothing_kept(instant)
+            self._known.clear()
+            for kept in (*_plausible(self._steps, self._initial, self._final, instant), None):
+                cut = Cut(kept, instant)
+                for parts in self._choices(cut):
+                    try:
+                        with self._solver.part_of(PATIENCE + 4 * len(self._steps)) as solver:
+                            found = self._attempt(solver, cut, parts)
+                    except LimitReached:
+                        undecided.append((cut, {**parts}))
+                        continue
+                    if found:
+                        return found
+        for cut, parts in undecided:
+            found = self._attempt(self._solver, cut, parts)
             if found:
                 return found
         return None
 
-    def _kept_until(self, cut: int, instant: int) -> Found | None:
-        """A ends at `cut`, and C begins at `instant`."""
-        for ids, steps in self._parts:
-            part = _with_barrier(steps, cut, instant)
-            if not self._solver.may_solve(part, self._initial, self._final, ids):
-                return None
-        found: list[Found] = []
+    def _choices(self, cut: Cut) -> Iterator[Parts]:
+        """Every way to choose parts, but for those in which some id alone forbids it."""
+        parts: Parts = {}
+        spanning: dict[Answer, list[tuple[int, str]]] = {}
+        for step in self._steps:
+            allowed = cut.allowed(step) if step.must else ""
+            if len(allowed) > 1:
+                spanning.setdefault(step.about, []).append((step.number, allowed))
+            elif allowed:
+                parts[step.number] = allowed
+        free: list[tuple[Answer, list[Parts]]] = []
+        for about, steps in spanning.items():
+            numbers = [number for number, _ in steps]
+            choices = [
+                dict(zip(numbers, choice, strict=True))
+                for choice in product(*(allowed for _, allowed in steps))
+            ]
+            if isinstance(about, bytes):
+                choices = [
+                    choice
+                    for choice in choices
+                    if self._may(cut, (about,), parts | choice, alone=True)
+                ]
+            free.append((about, choices))
+        suspects = {id for ids in self._culprits for id in ids}
+        free.sort(key=lambda each: (each[0] is not None, each[0] not in suspects, len(each[1])))
+        yield from self._chosen(cut, parts, free, 0)
 
-        def lost(placed: Placed) -> bool:
-            at = next(at for at, (step, _) in enumerate(placed) if step.op == BARRIER)
-            restored = placed[at][1]
-            between = self._solver.solve(_others(self._steps, placed, instant), restored)
-            if between is not None:
-                found.append(([*placed[:at], *between], restored, placed[at + 1 :]))
-            return bool(found)
+    def _chosen(
+        self, cut: Cut, parts: Parts, free: list[tuple[Answer, list[Parts]]], done: int
+    ) -> Iterator[Parts]:
+        """Every choice, when those before `done` have been made."""
+        self._solver.limit.spend()
+        if done == len(free):
+            yield parts
+            return
+        still_free = {about for about, _ in free[done:]}
+        for choice in free[done][1]:
+            # Asked each time, since there may be new culprits.
+            if not self._is_open(cut, parts, still_free):
+                return
+            parts |= choice
+            yield from self._chosen(cut, parts, free, done + 1)
 
-        kept = _with_barrier(self._steps, cut, instant)
-        self._solver.solve(kept, self._initial, self._final, accept=lost)
-        if self._solver.part:
-            part = self._solver.part
-            self._parts = [(part, only(self._steps, part)), *self._parts[:7]]
-        return found[0] if found else None
+    def _is_open(self, cut: Cut, parts: Parts, free: Set[Answer]) -> bool:
+        """Whether no culprits whose parts have been chosen forbid it."""
+        return None in free or all(
+            self._may(cut, ids, parts) for ids in self._culprits if free.isdisjoint(ids)
+        )
 
-    def _nothing_kept(self, instant: int) -> Found | None:
-        """The key was lost: all that comes before `instant` is B, and C begins with nothing."""
-        found: list[Found] = []
+    def _attempt(self, solver: Solver, cut: Cut, parts: Parts) -> Found | None:
+        if not self._is_open(cut, parts, frozenset()):
+            return None
 
-        def lost(placed: Placed) -> bool:
-            between = self._solver.solve(_others(self._steps, placed, instant), self._initial)
-            if between is not None:
-                found.append((between, (), placed))
-            return bool(found)
+        def learn(ids: tuple[Id, ...]) -> None:
+            if ids and ids not in self._culprits:
+                self._culprits = [ids, *self._culprits[: CULPRITS - 1]]
+                if not self._may(cut, ids, parts):
+                    raise _Settled
 
-        kept = [*_outside(self._steps, -1, instant)]
-        self._solver.solve(kept, (), self._final, accept=lost)
-        return found[0] if found else None
+        try:
+            return _explain(solver, cut, parts, self._steps, self._initial, self._final, learn)
+        except _Settled:
+            return None
+
+    def _may(self, cut: Cut, ids: tuple[Id, ...], parts: Parts, *, alone: bool = False) -> bool:
+        """Whether there is an explanation of the steps about some ids; or no answer in short time.
+
+        `alone`: leaving out what found nothing pending.
+        """
+        if not self._solver.careful:
+            return True
+        about: tuple[Answer, ...] = (*ids, UNTOLD) if alone else (*ids, UNTOLD, None)
+        steps = sorted(
+            (step for each in about for step in self._about.get(each, ())),
+            key=lambda step: step.call,
+        )
+        key = (cut.kept is None, about, "".join(parts[step.number] for step in steps if step.must))
+        if key not in self._known:
+            initial = tuple(id for id in self._initial if id in ids)
+            final = self._final and tuple(id for id in self._final if id in ids)
+            try:
+                with self._solver.part_of(PATIENCE) as solver:
+                    self._known[key] = bool(
+                        _explain(solver, cut, parts, steps, initial, final, lambda ids: None)
+                    )
+            except LimitReached:
+                self._known[key] = True
+        return self._known[key]
 
 
-def _with_barrier(steps: Sequence[Step], cut: int, instant: int) -> list[Step]:
-    barrier = Step(cut + 1, cut + 1, BARRIER, None, UNTOLD, True, NEVER, -1)
-    return sorted((barrier, *_outside(steps, cut, instant)), key=lambda step: step.call)
+def _explain(
+    solver: Solver,
+    cut: Cut,
+    parts: Parts,
+    steps: Sequence[Step],
+    initial: Pending,
+    final: Pending | None,
+    settled: Callable[[tuple[Id, ...]], None],
+) -> Found | None:
+    """An explanation with these parts. `settled` is told ids about which alone there is none."""
+    found: list[Found] = []
+    start = () if cut.kept is None else initial
+
+    def explains_lost(placed: Placed) -> bool:
+        at = next(at for at, (step, _) in enumerate(placed) if step.op == BARRIER)
+        restored = placed[at][1]
+        used = {step.number for step, _ in placed}
+        rest = [step for step in steps if step.number not in used and step.call <= cut.instant]
+        between = solver.solve(rest, initial if cut.kept is None else restored)
+        if between is None:
+            settled(solver.part)
+        else:
+            found.append(([*placed[:at], *between], restored, placed[at + 1 :]))
+        return bool(found)
+
+    if solver.solve(cut.without_lost(steps, parts), start, final, explains_lost) is None:
+        settled(solver.part)
+    return found[0] if found else None
 
 
-def _outside(steps: Sequence[Step], cut: int, instant: int) -> Iterator[Step]:
-    """The steps that can belong to A or C; optional if they can belong to B as well."""
-    for step in steps:
-        before, after = step.call <= cut, instant <= step.ret
-        between = step.call <= instant and cut <= step.ret
-        if not step.must or not between:
-            yield step
-        elif after:
-            # The barrier comes right after `cut`: the step must not end before it.
-            yield step._replace(must=False, ret=max(step.ret, cut + 1))
-        elif before:
-            yield step._replace(must=False, ret=cut)
-
-
-def _others(steps: Sequence[Step], placed: Placed, instant: int) -> list[Step]:
-    """The steps left for B."""
-    used = {step.number for step, _ in placed}
-    return [step for step in steps if step.number not in used and step.call <= instant]
-
-
-def _cuts(
+def _plausible(
     steps: Sequence[Step], initial: Pending, final: Pending | None, instant: int
 ) -> Iterator[int]:
     """The instants at which A could end, the latest first; the last is before all calls.
 
     Left out are those with which some id would have to be taken more often, in A and C, than it was
-    there or was added (as in `Outlook`, but all cuts are gone through in one pass).
+    there or was added (as in `Demands`, but all instants are gone through in one pass).
     """
     slack: Counter[Answer] = Counter(initial)
     slack.subtract(final or ())
@@ -143,10 +259,11 @@ def _cuts(
         slack[step.about] += change
         (short.add if slack[step.about] < 0 else short.discard)(step.about)
 
-    for cut in (*sorted({step.call for step in steps if step.call <= instant}, reverse=True), -2):
-        while adds and adds[-1].call > cut:
+    calls = {step.call for step in steps if step.call <= instant}
+    for kept in (*sorted(calls, reverse=True), BEFORE):
+        while adds and adds[-1].call > kept:
             count(adds.pop(), -1)
-        while needs and needs[-1].ret >= cut:
+        while needs and needs[-1].ret >= kept:
             count(needs.pop(), 1)
         if not short:
-            yield cut
+            yield kept

@@ -78,12 +78,14 @@ class Search:
         initial: Pending,
         final: Pending | None = None,
         *,
-        accept: Callable[[Placed], bool] | None = None,
+        accept: Callable[[Placed], bool] = lambda placed: True,
+        whole: bool = True,
         careful: bool = True,
     ) -> None:
         self.placed: Placed = []
         self._furthest = -1  # the return that no order tried so far got past
         self._stuck: tuple[list[int], Pending] = ([], ())  # what was ready there, and pending
+        self.short: tuple[Id, ...] = ()  # ids that would have to be taken more often than added
         self._steps = steps
         self._initial = initial
         self._accept = accept
@@ -97,18 +99,20 @@ class Search:
         optional = [at for at, step in enumerate(steps) if not step.must]
         self._bit = {at: 1 << place for place, at in enumerate(optional)}
         # `accept` may care which of two like steps was placed; nothing else does.
-        self._optional = _alike(steps, optional, careful and accept is None)
+        self._optional = _alike(steps, optional, careful and whole)
         self._outlook = None
         if careful:
             self._demands = Demands(steps, initial, final, self._bit)
-            self._outlook = Outlook(model, self._demands, initial, whole=accept is None)
+            self._outlook = Outlook(model, self._demands, initial, whole=whole)
             self._promise = _promise(steps)
+            slack = self._demands.slack
+            self.short = tuple(id for id in slack if isinstance(id, bytes) and slack[id] < 0)
         self._failed: dict[Place, set[Pending]] = {}
         self._eras: dict[tuple[Place, Pending], int] = {}
 
     def run(self, limit: Limit) -> bool:
         """Whether there is an order, which is then in `placed`. Raises LimitReached."""
-        if self._outlook and min(self._demands.slack.values(), default=0) < 0:
+        if self.short:
             return False
         here: Configuration = ((self._musts.after[END], 0, 0, 0), -1, self._initial)
         path: list[tuple[Configuration, Iterator[Move], Move]] = []
@@ -198,7 +202,7 @@ class Search:
         for kind in self._optional:
             for at in kind:
                 if not options & self._bit[at]:
-                    if self._call[at] <= bound and latest <= self._ret[at]:
+                    if self._call[at] <= bound:
                         yield at
                     break
 
@@ -248,7 +252,7 @@ class Search:
         if head != END or self._final not in (None, self._value(pending)):
             return False
         self.placed = [(self._steps[at], after) for _, _, (at, _, after, _) in path[1:]]
-        return self._accept is None or self._accept(self.placed)
+        return self._accept(self.placed)
 
     def _value(self, pending: Pending) -> Pending:
         """What tells two configurations apart: in a bag there is no order."""

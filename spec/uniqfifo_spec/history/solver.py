@@ -1,6 +1,7 @@
 """Searches that give up on the whole when a part of it has no solution."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 from uniqfifo_spec.fifo import Id, Pending
 from uniqfifo_spec.history.calls import UNTOLD
@@ -10,6 +11,9 @@ from uniqfifo_spec.history.steps import Step
 
 PATIENCE = 1000
 """How many configurations are entered, and as many more as there are steps, before trying parts."""
+
+PROMPT = 100
+"""A search that failed with so few configurations needs no part to explain why."""
 
 SIZES = (1, 2, 3, 4, 6, 8)
 """How many of the ids that stood in the way make a part."""
@@ -30,8 +34,8 @@ class Solver:
     def __init__(self, model: Model, limit: Limit, *, careful: bool = True) -> None:
         self.part: tuple[Id, ...] = ()
         self._model = model
-        self._limit = limit
-        self._careful = careful
+        self.limit = limit
+        self.careful = careful
 
     def solve(
         self,
@@ -40,43 +44,65 @@ class Solver:
         final: Pending | None = None,
         accept: Callable[[Placed], bool] | None = None,
     ) -> Placed | None:
-        """An order that explains all steps, or None. Raises LimitReached. Arguments as in Search."""
-        self.part = ()
-        search = Search(self._model, steps, initial, final, accept=accept, careful=self._careful)
-        if not self._careful:
-            return search.placed if search.run(self._limit) else None
-        with self._limit.part(PATIENCE + len(steps)) as patience:
+        """An order that explains all steps, or None. Raises LimitReached. As in `Search`."""
+        asked = False
+
+        def ask(placed: Placed) -> bool:
+            nonlocal asked
+            asked = True
+            return accept is None or accept(placed)
+
+        def search(*, whole: bool) -> Search:
+            return Search(
+                self._model, steps, initial, final, accept=ask, whole=whole, careful=self.careful
+            )
+
+        first = search(whole=True)
+        self.part = first.short[:1]
+        if self.part:
+            return None
+        over = False
+        with self.limit.part(PATIENCE + len(steps)) as patience:
             try:
-                return search.placed if search.run(patience) else None
+                if first.run(patience):
+                    return first.placed
+                over = accept is None or not asked
             except LimitReached:
                 pass
-        clash = search.clash()
+        self.part = ()  # by now it may be that of a search that was made to accept an order
+        if self.careful and patience.entered > PROMPT:
+            self.part = self._settling_part(first.clash(), steps, initial, final)
+        if over or self.part:
+            return None
+        # Again from the start: the memo of the first search is lost, but that was short.
+        again = search(whole=accept is None)
+        found = again.run(self.limit)
+        self.part = ()
+        return again.placed if found else None
+
+    def _settling_part(
+        self, clash: tuple[Id, ...], steps: Sequence[Step], initial: Pending, final: Pending | None
+    ) -> tuple[Id, ...]:
         for size in SIZES:
             part = clash[:size]
-            if not self.may_solve(only(steps, part), initial, final, part):
-                self.part = part
-                return None
-        # Again from the start: the memo of the first search is lost, but that was short.
-        search = Search(self._model, steps, initial, final, accept=accept)
-        return search.placed if search.run(self._limit) else None
-
-    def may_solve(
-        self,
-        steps: Sequence[Step],
-        initial: Pending,
-        final: Pending | None,
-        ids: Collection[Id],
-    ) -> bool:
-        """Whether there is an order of these steps, which are all about these ids; or no answer."""
-        ours = tuple(id for id in initial if id in ids)
-        end = final and tuple(id for id in final if id in ids)
-        with self._limit.part(PATIENCE) as patience:
+            ours = tuple(id for id in initial if id in part)
+            end = final and tuple(id for id in final if id in part)
+            search = Search(self._model, only(steps, part), ours, end)
             try:
-                return Search(self._model, steps, ours, end).run(patience)
+                with self.limit.part(PATIENCE) as patience:
+                    if not search.run(patience):
+                        return part
             except LimitReached:
-                return True
+                pass
+        return ()
+
+    @contextmanager
+    def part_of(self, configurations: int) -> Iterator["Solver"]:
+        """A solver with a smaller limit."""
+        with self.limit.part(configurations) as part:
+            yield Solver(self._model, part, careful=self.careful)
 
 
 def only(steps: Sequence[Step], ids: Collection[Id]) -> list[Step]:
-    """The steps about some ids, those that found nothing pending, and those that can be about any."""
+    """The steps about some ids, those that found nothing, and those that can be about any id."""
     return [step for step in steps if step.about in ids or step.about in (None, UNTOLD)]

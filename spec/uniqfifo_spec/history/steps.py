@@ -9,6 +9,9 @@ from uniqfifo_spec.history.calls import UNTOLD, Answer, Call, History, Outcome
 NEVER = 1 << 62
 """The rank of a return that did not come."""
 
+GAP = 4
+"""From one rank to the next."""
+
 BARRIER = "barrier"
 """The operation of a step that does nothing, but has its place among the others."""
 
@@ -31,7 +34,7 @@ class Step(NamedTuple):
 
     @property
     def about(self) -> Answer:
-        """The one id that it can touch; None if it finds the queue empty; UNTOLD if it can be any."""
+        """The one id that it can touch; None if it found nothing; UNTOLD if it can be any."""
         return self.answer if self.op in ("dequeue", BARRIER) else self.id
 
     @property
@@ -86,8 +89,8 @@ def prepare(history: History) -> Prepared:
     ]
     stamps = {call.call for _, call in calls} | {*(history.fault or ())}
     stamps |= {call.ret for _, call in calls if call.ret is not None}
-    # Even, so that a barrier finds room between two of them.
-    rank = {stamp: 2 * place for place, stamp in enumerate(sorted(stamps))}
+    # With gaps, in which a barrier finds room.
+    rank = {stamp: GAP * place for place, stamp in enumerate(sorted(stamps))}
     seen = _seen(history, (call for _, call in calls))
     taken: dict[Answer, list[int]] = {}
     for _, call in calls:
