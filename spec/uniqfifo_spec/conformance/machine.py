@@ -192,7 +192,7 @@ _COMMON = settings(
 
 PROFILES = {
     "quick": settings(_COMMON, max_examples=40, stateful_step_count=10),
-    "ci": settings(_COMMON, max_examples=300, stateful_step_count=20),
+    "ci": settings(_COMMON, max_examples=100, stateful_step_count=20),
     "nightly": settings(_COMMON, max_examples=5000, stateful_step_count=50, derandomize=False),
 }
 """How long to look. All but nightly take the same sequences in every run."""
