@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import uniqfifo.asyncio
 from uniqfifo import Storage, UniqueQueue
+from uniqfifo.connect import close, close_async
 
 
 class Host:
@@ -33,8 +34,8 @@ class Host:
 
     def close(self) -> None:
         if self._runner is None:
-            return self.client.close()
-        self.run(self.client.aclose())
+            return close(self.client)
+        self.run(close_async(self.client))
         self.run(settle())
         self._runner.close()
 

@@ -5,7 +5,6 @@ Covers B11 (rq/rq#1188, redis/redis-py#1254): popped, then the client cannot dec
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ import valkey.asyncio
 from redis.cache import CacheConfig
 
 from tests.hosts import Host
-from tests.proxy import LOOPBACK, Proxy
+from tests.proxy import LOOPBACK, Proxy, free_port
 from uniqfifo import NotExecuted, QueueType, Reason, RedisQueueProvider, Storage
 from uniqfifo.connect import connect, connect_async
 from uniqfifo_spec.conformance.spawn import Server
@@ -182,12 +181,6 @@ def test_tls(
             make = connect_async if kind.endswith("asyncio") else connect
             with Host(make(f"rediss://{LOOPBACK}:{port}?ssl_ca_certs={tmp_path / 'ca'}")) as host:
                 walk(host, judge, "queue")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
 
 
 def test_a_full_pool_makes_calls_wait_and_then_not_executed(server: Server, prefix: str) -> None:

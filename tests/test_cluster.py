@@ -273,6 +273,7 @@ def wait_until_served(queue: Any, by: Server) -> None:
     raise AssertionError(by.log())
 
 
+@pytest.mark.parametrize("host", ["redis", "redis-asyncio"], indirect=True)
 @pytest.mark.parametrize("answers", [3, 99])
 def test_try_again_is_tried_again_but_not_for_ever(
     monkeypatch: pytest.MonkeyPatch, host: Host, answers: int

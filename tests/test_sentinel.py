@@ -1,98 +1,177 @@
-"""A primary dies, Sentinel promotes its replica, and hosts go on: nothing answered is lost.
+"""A failover that Sentinel decides on: the next call finds the new primary.
 
-The replica is in step when the primary dies, so the rollback clause (DUR-1) is not needed here.
+Covers B20 (redis/redis-py#3443): READONLY, and the connection to who is no primary any more.
 """
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+import redis.asyncio.sentinel
+import redis.sentinel
 
-import uniqfifo.asyncio
-from tests import servers
-from uniqfifo import QueueError, QueueType, RedisQueueProvider
-from uniqfifo_spec.conformance.spawn import Server, spawn
-from uniqfifo_spec.conformance.targets import Awaited
+from tests.faults import start_replica
+from tests.hosts import Host
+from tests.proxy import LOOPBACK, free_port
+from uniqfifo import NotExecuted, OutcomeUnknown, QueueType, Reason, RedisQueueProvider, Storage
+from uniqfifo.connect import connect, connect_async
+from uniqfifo_spec.conformance.spawn import Server
 
-pytestmark = pytest.mark.servers("redis-6.2", "redis-8.2", "valkey-9.1")
+pytestmark = pytest.mark.servers("redis-6.2", "valkey-9.1")
 
-WORK = QueueType.WORKFLOW
+StartServer = Callable[..., Server]
+SERVICE = "the-queue"
+OPTIONS: dict[str, Any] = {"protocol": 2, "retry": None}
+CLIENTS: dict[str, Callable[[int], Any]] = {
+    "redis": lambda port: redis.sentinel.Sentinel(
+        [(LOOPBACK, port)], sentinel_kwargs=OPTIONS, **OPTIONS
+    ).master_for(SERVICE),
+    "redis-asyncio": lambda port: redis.asyncio.sentinel.Sentinel(
+        [(LOOPBACK, port)], sentinel_kwargs=OPTIONS, **OPTIONS
+    ).master_for(SERVICE),
+    "url": lambda port: connect(url(port)),
+    "url-asyncio": lambda port: connect_async(url(port)),
+}
+
+
+def url(port: int) -> str:
+    return f"redis+sentinel://{LOOPBACK}:1,{LOOPBACK}:{port}/{SERVICE}/0"
 
 
 @contextmanager
-def sentinel(binary: str, primary: Server, folder: Path) -> Iterator[int]:
-    """A Sentinel that watches this primary, alone; its port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    config = folder / "sentinel.conf"
-    config.write_text(
-        f"port {port}\nbind 127.0.0.1\ndir {folder}\n"
-        f"sentinel monitor queue 127.0.0.1 {primary.port} 1\n"
-        "sentinel down-after-milliseconds queue 500\nsentinel failover-timeout queue 3000\n"
+def sentinel(binary: str, folder: Path, primary: Server) -> Iterator[int]:
+    """One Sentinel, which decides alone, at the port that is yielded."""
+    port = free_port()
+    settings = folder / "sentinel.conf"
+    settings.write_text(
+        f"port {port}\nbind {LOOPBACK}\ndir {folder}\n"
+        f"sentinel monitor {SERVICE} {LOOPBACK} {primary.port} 1\n"
+        f"sentinel down-after-milliseconds {SERVICE} 300\n"
+        f"sentinel failover-timeout {SERVICE} 2000\n"
     )
-    process = subprocess.Popen(
-        [binary, str(config), "--sentinel"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([binary, f"{settings}", "--sentinel"], stdout=log)
     try:
         yield port
     finally:
-        process.terminate()
+        process.kill()
         process.wait()
 
 
-def until(what: Any, seconds: float = 30) -> Any:
-    """The first truth that `what` tells, in a limited time."""
-    deadline = time.monotonic() + seconds
+@contextmanager
+def supervised(
+    private_server: StartServer, name: str, binary: str, folder: Path
+) -> Iterator[tuple[Server, Server, int]]:
+    """A primary, its replica, and the port of a Sentinel that knows both."""
+    primary, replica = start_replica(private_server, name)
+    with sentinel(binary, folder, primary) as port:
+        with server_at(port) as client:
+            await_true(lambda: client.execute_command("SENTINEL", "SLAVES", SERVICE) != [])
+        yield primary, replica, port
+
+
+@contextmanager
+def server_at(port: int) -> Iterator[redis.Redis]:
+    with redis.Redis(LOOPBACK, port, protocol=2) as client:
+        yield client
+
+
+def await_true(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        with suppress(redis.RedisError, QueueError):
-            if found := what():
-                return found
-        time.sleep(0.05)
-    raise AssertionError("it did not happen in time")
+        with suppress(redis.RedisError):
+            if condition():
+                return
+        time.sleep(0.02)
+    raise AssertionError(condition)
 
 
-@pytest.mark.parametrize("kind", ["sync", "asyncio"])
-def test_hosts_go_on_after_a_promotion(server_name: str, kind: str, tmp_path: Path) -> None:
-    found = servers.binary(server_name)
-    if found is None:
-        pytest.skip(servers.why_missing(server_name))
-    binary = str(found)
+@pytest.mark.parametrize("how", ["ordered", "killed"])
+def test_a_failover(
+    private_server: StartServer, server_name: str, binary: str, tmp_path: Path, how: str
+) -> None:
     with ExitStack() as stack:
-        primary = stack.enter_context(spawn(binary))
-        replica = stack.enter_context(spawn(binary, "--replicaof", "127.0.0.1", str(primary.port)))
-        watching = stack.enter_context(sentinel(binary, primary, tmp_path))
-        until(lambda: replica.client().info("replication")["master_link_status"] == "up")
-        knows = redis.Redis(port=watching, decode_responses=True)
-        until(lambda: knows.execute_command("SENTINEL", "REPLICAS", "queue"))
-
-        url = f"redis+sentinel://127.0.0.1:{watching}/queue?socket_timeout=2"
-        queues: Any
-        if kind == "sync":
-            queues = RedisQueueProvider(url, "app", "zset-strict")
-        else:
-            queues = Awaited(uniqfifo.asyncio.RedisQueueProvider(url, "app", "zset-strict"))
-        queues.start()
-        for number in range(20):
-            assert queues.queue_work(f"{number:02}", WORK)
-        assert queues.dequeue_work(WORK) == "00"
-        assert primary.client().wait(1, 5000) == 1
-
-        primary.process.kill()
-        with pytest.raises(QueueError):  # the connection is gone; the next one may find nobody yet
-            for _ in range(3):
-                queues.queue_work("19", WORK)
-        assert until(lambda: queues.queue_work("20", WORK))
-        assert [queues.dequeue_work(WORK) for _ in range(21)] == [
-            *(f"{number:02}" for number in range(1, 21)),
-            None,
+        primary, replica, port = stack.enter_context(
+            supervised(private_server, server_name, binary, tmp_path)
+        )
+        hosts = [stack.enter_context(Host(make(port))) for make in CLIENTS.values()]
+        queues = [
+            host.queue(f"{place} {storage}", storage)
+            for place, host in enumerate(hosts)
+            for storage in Storage
         ]
-        queues.stop()
+        for queue in queues:
+            queue.make_ready()
+            assert queue.enqueue("a") is True
+        with primary.client() as client:  # the rollback clause (DUR-1) is not needed here
+            await_true(lambda: client.wait(1, 100) == 1)
+        if how == "killed":
+            primary.process.kill()
+        else:
+            with server_at(port) as client:
+                await_true(lambda: client.execute_command("SENTINEL", "FAILOVER", SERVICE) == b"OK")
+        for queue in queues:
+            await_served(queue, replica)
+            assert queue.enqueue("b") is True
+            assert [queue.dequeue() for _ in range(3)] == ["a", "b", None]
+
+
+def await_served(queue: Any, by: Server) -> None:
+    """Ask for the same thing, with right answers or right errors, until the new primary answers."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            assert queue.enqueue("a") is False
+            with by.client() as client, suppress(redis.RedisError):
+                if client.info("replication")["role"] == "master":
+                    return
+        except NotExecuted as refused:
+            assert refused.reason in (Reason.CONNECTION, Reason.READONLY, Reason.MASTER_DOWN)
+        except OutcomeUnknown:
+            pass  # the connection broke while it waited
+        time.sleep(0.02)
+    raise AssertionError(by.log())
+
+
+def test_a_provider_by_url(
+    private_server: StartServer, server_name: str, binary: str, tmp_path: Path
+) -> None:
+    with supervised(private_server, server_name, binary, tmp_path) as (primary, _, port):
+        with RedisQueueProvider(url(port), "app") as provider:
+            for queue in QueueType:
+                assert provider.queue_work("a", queue)
+                assert provider.dequeue_work(queue) == "a"
+        with primary.client() as client:
+            assert client.keys("app*") == []
+
+
+def test_a_service_that_sentinel_does_not_know(
+    private_server: StartServer, server_name: str, binary: str, tmp_path: Path
+) -> None:
+    with supervised(private_server, server_name, binary, tmp_path) as (_, _, port):
+        provider = RedisQueueProvider(url(port).replace(SERVICE, "other"), "app")
+        with pytest.raises(NotExecuted) as caught:
+            provider.start()
+        assert caught.value.reason is Reason.CONNECTION
+
+
+@pytest.mark.parametrize("storage", Storage)
+def test_who_answered_readonly_is_not_asked_on_the_same_connection(
+    private_server: StartServer, server_name: str, storage: Storage
+) -> None:
+    _, replica = start_replica(private_server, server_name)
+    with Host(replica.client(single_connection_client=True)) as host:
+        queue = host.queue("queue", storage)
+        assert queue.size() == 0
+        for call in (lambda: queue.enqueue("a"), queue.dequeue):
+            with pytest.raises(NotExecuted) as caught:
+                call()
+            assert caught.value.reason is Reason.READONLY
+            assert host.client.connection._sock is None

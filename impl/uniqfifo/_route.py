@@ -89,8 +89,12 @@ class _InCluster:
             if hasattr(self._client, "initialize"):  # the asyncio one
                 yield self._client.initialize()
             node = (yield from self._node(self._learned)) if self._learned else None
-            self._asked = node or self._client.get_node_from_key(self._key)
-            return Way(self._lender(self._asked))
+            if node is None:
+                node = self._client.get_node_from_key(self._key)
+                # redis-py 7 may answer with a copy, whose connections it would never close.
+                node = self._client.get_node(node_name=node.name) or node
+            self._asked = node
+            return Way(self._lender(node))
 
     def detour(self, refused: NotExecuted, way: Way) -> Steps[Way]:
         match server_text(refused.__cause__).split():

@@ -27,8 +27,10 @@ DEFAULTS: Mapping[str, Any] = {
     "protocol": 2,
     "socket_timeout": 5.0,
     "socket_connect_timeout": 5.0,
+    "retry": None,
 }
-"""What a URL need not say: RESP2, which every server speaks, and timeouts in seconds."""
+"""What a URL need not say: RESP2, which every server speaks, timeouts in seconds, and that whoever
+fails to connect is told at once."""
 
 # A call waits for a free connection, so long in seconds. redis-py has no such pool for clusters and
 # Sentinel, so there the limit is one that is not met.
@@ -137,7 +139,7 @@ def _by_sentinel(
     service: str,
     options: Mapping[str, Any],
 ) -> Client:
-    own, shared = "sentinel_", ("protocol", "ssl", "socket_")
+    own, shared = "sentinel_", ("protocol", "retry", "socket_", "ssl")
     for_servers = {name: options[name] for name in options if not name.startswith(own)}
     for_sentinels = {
         name.removeprefix(own): options[name] for name in options if name.startswith((own, *shared))
