@@ -16,6 +16,7 @@ from uniqfifo_spec.conformance.protocol import ProtocolError
 from uniqfifo_spec.conformance.report import Report
 from uniqfifo_spec.conformance.session import Implementation
 from uniqfifo_spec.conformance.spawn import default_binary
+from uniqfifo_spec.conformance.vectors_check import run_vectors
 
 PROFILE = "quick"
 
@@ -35,6 +36,8 @@ def _objections(bench: Bench, implementation: Implementation) -> Iterator[str]:
         for _ in transitions.run(bench, implementation, storage, report):
             yield from _failed(report)
         yield from _failed(report)
+        for _ in run_vectors(bench, implementation, storage, report):
+            yield from _failed(report)
         traces.run(bench, implementation, storage, report, PROFILE)
         yield from _failed(report)
         for _ in concurrent.run(bench, implementation, storage, report, PROFILE):

@@ -11,7 +11,7 @@ from uniqfifo_spec.conformance.report import Report
 pytestmark = pytest.mark.once
 
 # Finding one is enough here: no need to look for the shortest.
-LOOK = settings(machine.PROFILES["quick"], phases=[Phase.generate])
+LOOK = settings(machine.PROFILES["ci"], phases=[Phase.generate])
 
 
 def checked_by(check: str, name: str) -> list[Report]:

@@ -21,9 +21,9 @@ def main() -> None:
     for command in (check, explore, replay, judge_command, vectors):
         group.add_command(command)
     click.version_option(package_name="uniqfifo")(group)
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        # As Ctrl-C: what was started is ended, and keys are removed.
-        signal.signal(ending, signal.default_int_handler)
+    # However it is ended, what was started is ended, too, and keys are removed.
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+        signal.signal(ending, _interrupt)
     try:
         sys.exit(group(prog_name="uniqfifo", standalone_mode=False))
     except click.exceptions.NoArgsIsHelpError as error:
@@ -34,6 +34,12 @@ def main() -> None:
         _fail(error.format_message())
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted")
+
+
+def _interrupt(signal_number: int, frame: object) -> NoReturn:
+    # Python swallows what is raised while it runs a destructor. So it comes again, later.
+    signal.setitimer(signal.ITIMER_REAL, 5)
+    raise KeyboardInterrupt
 
 
 def _fail(text: str) -> NoReturn:

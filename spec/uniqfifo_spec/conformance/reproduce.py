@@ -31,8 +31,9 @@ def shortest(
     not enough either all steps stay.
     """
     tail = list(steps[-last:])
-    first = next(at for at, step in enumerate(steps) if isinstance(step, Call)) + 1
-    start = list(steps[:first])
+    starts = (at for at, step in enumerate(steps) if isinstance(step, Call) and _starts(step))
+    first = next(starts) + 1
+    start = [step for step in steps[:first] if not isinstance(step, Call) or _starts(step)]
     if fails(bench, implementation, [*start, *tail], clause):
         return [*start, *tail]
     earlier = [step for step in steps[first:-last] if isinstance(step, Call)]
@@ -41,6 +42,10 @@ def shortest(
         if fails(bench, implementation, [*start, call, *tail], clause):
             return [*start, call, *tail]
     return steps
+
+
+def _starts(call: Call) -> bool:
+    return call.operation.name == "start"
 
 
 def fewer(

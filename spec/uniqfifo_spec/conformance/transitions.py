@@ -12,7 +12,7 @@ from uniqfifo_spec.conformance.bench import Bench
 from uniqfifo_spec.conformance.oracle import Judged, Operation
 from uniqfifo_spec.conformance.report import Report
 from uniqfifo_spec.conformance.reproduce import program, shortest
-from uniqfifo_spec.conformance.scope import CLOCK, cases
+from uniqfifo_spec.conformance.scope import CLOCK, IDS, cases
 from uniqfifo_spec.conformance.session import (
     CLOCK_READINGS,
     Call,
@@ -21,6 +21,7 @@ from uniqfifo_spec.conformance.session import (
     Session,
     SetClock,
 )
+from uniqfifo_spec.conformance.targets import QUEUES
 
 _YOUNG = 50_000  # microseconds
 
@@ -35,6 +36,9 @@ def run(
     everything = list(cases(storage, at_clock=bench.clock is not None))
     with Session(bench, implementation) as session:
         session.do(SetClock(CLOCK))
+        for operation in (Operation("enqueue", QUEUES[0], IDS[0]), Operation("dequeue", QUEUES[0])):
+            for failed in report.add(session.do(Call(storage, operation))):  # it is not started yet
+                report.reproduce(failed, program(bench, implementation, session.steps, failed))
         report.add(session.do(Call(storage, Operation("start"))))
         if storage != "list" and not bench.clock:
             wait_for_a_young_second(bench)
