@@ -1,5 +1,6 @@
 """What the steps still to be placed demand of each id: when it leaves, and what it can spare."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
@@ -179,25 +180,26 @@ def _vanishings(steps: Sequence[Step], final: Pending | None) -> Iterator[tuple[
     has left before. Left out is what demands nothing new, since a taking in time is on record, and
     what a removal may explain, which takes the id from any place.
     """
-    added: dict[Id | None, list[int]] = {}
+    added: dict[Answer, list[int]] = {}
     taken: dict[Answer, list[Step]] = {}
+    removed = {step.about for step in steps if step.op == "remove"}
     for at, step in enumerate(steps):
-        if step.finds_it_absent:
+        if step.finds_it_absent and step.id not in removed:
             added.setdefault(step.id, []).append(at)
-        elif step.op != "enqueue":
+        elif step.must and step.op == "dequeue":
             taken.setdefault(step.about, []).append(step)
     for id, ats in added.items():
+        takings = taken.get(id, [])
         for at, following in zip_longest(ats, ats[1:]):
             this = steps[at]
             if following is not None:
                 by, known = steps[following].ret, this.ret < steps[following].call
             else:
                 by, known = NEVER - 1 - len(final or ()), final is not None and id not in final
-            if known and not any(_explains(step, this, by) for step in taken.get(id, ())):
-                yield at, Step(by, by, VANISHED, id, UNTOLD, True, NEVER, -1)
+            first, last = (bisect_right(takings, time, key=_call) for time in (this.ret, by))
+            if known and all(step.ret > by for step in takings[first:last]):
+                yield at, Step(by, by, VANISHED, this.id, UNTOLD, True, NEVER, -1)
 
 
-def _explains(taking: Step, added: Step, by: int) -> bool:
-    if taking.op == "remove":
-        return added.call <= taking.ret and taking.call <= by
-    return taking.must and added.ret < taking.call and taking.ret <= by
+def _call(step: Step) -> int:
+    return step.call

@@ -28,6 +28,9 @@ class Hope(IntEnum):
     FULL = 3
 
 
+IDLE, ALONE = "idle", "alone"
+
+
 class Outlook:
     """The rules, over the demands of the steps still to be placed.
 
@@ -40,18 +43,25 @@ class Outlook:
         self._ordered = model == "fifo"
         self._whole = whole
         self._repeats = len({*initial}) < len(initial)
-        self._deadlines = [at for at in demands.bit if demands.ret[at] < NEVER]
+        # Ordinary steps leave every slack as it is; without takers nothing is doomed.
+        self._is_ordinary = [
+            step.must and step.answer is not UNTOLD and step.op in ("enqueue", "dequeue")
+            for step in demands.steps
+        ]
+        self._settles = [self._may_settle(step) for step in demands.steps]
         # The pending ids that a taker must take, and by when: nothing else can do it in time.
-        self._doomed: dict[Id, int] = {}
+        self._doomed: dict[Answer, int] = {}
         self._saved: list[int | None] = []
-        self.missing: tuple[Id, ...] = ()  # what last had to come first, but was not pending
+        # By the step that would add another id: what has to leave before that can.
+        self.missing: dict[int, Answer] = {}
 
     def make(self, move: Move, pending: Pending) -> None:
         """This move was made where `pending` was."""
         self._demands.lift(move.at)
-        id = self._touched(move)
-        self._demands.slack[id] -= self._cost(move, pending)
-        if isinstance(id, bytes) and len(move.after) != len(pending):
+        if not self._is_ordinary[move.at]:
+            self._demands.slack[self._touched(move)] -= self._cost(move, pending)
+        if self._demands.takers and len(move.after) != len(pending):
+            id = self._touched(move)
             self._saved.append(self._doomed.pop(id, None))
             if move.doom is not None:
                 self._doomed[id] = move.doom
@@ -59,9 +69,10 @@ class Outlook:
     def take_back(self, move: Move, pending: Pending) -> None:
         """It was not. Last made, first taken back."""
         self._demands.put_back(move.at)
-        id = self._touched(move)
-        self._demands.slack[id] += self._cost(move, pending)
-        if isinstance(id, bytes) and len(move.after) != len(pending):
+        if not self._is_ordinary[move.at]:
+            self._demands.slack[self._touched(move)] += self._cost(move, pending)
+        if self._demands.takers and len(move.after) != len(pending):
+            id = self._touched(move)
             self._doomed.pop(id, None)
             doom = self._saved.pop()
             if doom is not None:
@@ -86,16 +97,17 @@ class Outlook:
         demands = self._demands
         at, _, after, _ = move
         step = demands.steps[at]
-        unseen = step.answer is UNTOLD and not step.must
-        if unseen and self._whole and not self._is_timely(move, pending, ready):
-            return Hope.NONE, move
-        id = self._touched(move)
-        if not isinstance(id, bytes) or demands.slack[id] < self._cost(move, pending):
-            return Hope(Hope.FULL * (id is None)), move
-        if len(after) < len(pending) and not step.needs:
-            return self._hope_without(id, move, pending, options), move
-        if len(after) > len(pending) and self._ordered:
-            return self._hope_behind(id, move, pending, options)
+        if not self._is_ordinary[at]:
+            unseen = step.answer is UNTOLD and not step.must
+            if unseen and self._whole and not self._is_timely(move, pending, ready):
+                return Hope.NONE, move
+            id = self._touched(move)
+            if demands.slack[id] < self._cost(move, pending):
+                return Hope.NONE, move
+            if isinstance(id, bytes) and len(after) < len(pending) and not step.needs:
+                return self._hope_without(id, move, pending, options), move
+        if self._ordered and step.id is not None and len(after) > len(pending):
+            return self._hope_behind(step.id, move, pending, options)
         return Hope.FULL, move
 
     def _hope_without(self, id: Id, move: Move, pending: Pending, options: int) -> Hope:
@@ -138,7 +150,7 @@ class Outlook:
                 or demands.steps[at].op == VANISHED
                 or demands.is_added_before(taken, at)
             ):
-                self.missing = (taken,) if isinstance(taken, bytes) else ()
+                self.missing[move.at] = taken
                 doom = demands.ret[at]
                 if not demands.takers_suffice([*self._doomed.values(), doom], options):
                     return Hope.NONE, move
@@ -160,7 +172,9 @@ class Outlook:
             spare
         ]
 
-    def _all_leave(self, pending: Pending, by: int, doomed: Mapping[Id, int], options: int) -> bool:
+    def _all_leave(
+        self, pending: Pending, by: int, doomed: Mapping[Answer, int], options: int
+    ) -> bool:
         """Whether all that is pending can have left by this time; takers take what nothing else
         can take so early.
         """
@@ -199,9 +213,7 @@ class Outlook:
         about_it = other.id in pending if self._ordered else other.id == taken
         return about_it and (other.op == "remove" or other.answer is not False)
 
-    def settled(
-        self, ready: Iterable[int], pending: Pending, options: int, latest: int
-    ) -> Move | None:
+    def settled(self, ready: Iterable[int], pending: Pending) -> Move | None:
         """A move that needs no alternative: any order that explains the rest still does when this
         step is moved to its front. The step is one of `ready`, so real time is no obstacle.
 
@@ -211,20 +223,24 @@ class Outlook:
         - `added`, in a bag, likewise, if it overlaps no answer that says "nothing was pending". (In
           a queue it would change the order.)
         """
-        demands = self._demands
         for at in ready:
-            step = demands.steps[at]
-            if step.answer is UNTOLD or self._closes_a_door(at, options, latest):
-                continue
-            if step.answer is False or step.answer is None or self._is_undisturbed(at, step):
+            if self._settles[at] and (self._settles[at] is IDLE or self._is_undisturbed(at)):
+                step = self._demands.steps[at]
                 for answer, after in self._effects(pending, step.op, step.id, step.answer):
                     return Move(at, answer, after)
         return None
 
-    def _is_undisturbed(self, at: int, step: Step) -> bool:
-        if step.op == "remove" or not self._is_alone(at, step.about):
-            return False
-        return step.op == "dequeue" or (not self._ordered and self._is_alone(at, None))
+    def _may_settle(self, step: Step) -> str:
+        """IDLE if it certainly changes nothing; ALONE if it has to be undisturbed; or never."""
+        if step.answer is UNTOLD:
+            return ""
+        if step.answer is False or step.answer is None:
+            return IDLE
+        return ALONE if step.op == "dequeue" or (step.adds and not self._ordered) else ""
+
+    def _is_undisturbed(self, at: int) -> bool:
+        step = self._demands.steps[at]
+        return self._is_alone(at, step.about) and (not step.adds or self._is_alone(at, None))
 
     def _is_alone(self, at: int, about: Answer) -> bool:
         """Whether no other step that is about this can come before this one has ended."""
@@ -235,11 +251,3 @@ class Outlook:
         if first == at:
             first = ring.after[at]
         return self._demands.call[first] > self._demands.ret[at]
-
-    def _closes_a_door(self, at: int, options: int, latest: int) -> bool:
-        """Whether an optional step that can still come had ended before this one began."""
-        demands = self._demands
-        return any(
-            latest <= demands.ret[option] < demands.call[at] and not options & demands.bit[option]
-            for option in self._deadlines
-        )

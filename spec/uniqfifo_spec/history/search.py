@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from uniqfifo_spec.fifo import Id, Pending
-from uniqfifo_spec.history.calls import UNTOLD
+from uniqfifo_spec.history.calls import UNTOLD, Answer
 from uniqfifo_spec.history.demands import Demands
 from uniqfifo_spec.history.objects import EFFECTS, Effect, Model
 from uniqfifo_spec.history.outlook import Hope, Outlook
@@ -24,8 +24,8 @@ Place = tuple[int, int, int, int]
 """What has been placed: every must before the first number; of the musts from there on the bits of
 the second; of the optional steps the bits of the third. The fourth tells barriers apart."""
 
-Configuration = tuple[Place, int, Pending]
-"""Place, latest call among the steps placed, what is pending."""
+Configuration = tuple[Place, Pending]
+"""What has been placed, and what is pending then."""
 
 Placed = list[tuple[Step, Pending]]
 """Steps in the order that explains them, each with what is pending after it."""
@@ -84,7 +84,8 @@ class Search:
     ) -> None:
         self.placed: Placed = []
         self._furthest = -1  # the return that no order tried so far got past
-        self._stuck: tuple[list[int], Pending] = ([], ())  # what was ready there, and pending
+        self._noted = -1  # the one that `clash` is about
+        self.clash: tuple[Id, ...] = ()  # ids that stood in the way there
         self.short: tuple[Id, ...] = ()  # ids that would have to be taken more often than added
         self._steps = steps
         self._initial = initial
@@ -114,10 +115,10 @@ class Search:
         """Whether there is an order, which is then in `placed`. Raises LimitReached."""
         if self.short:
             return False
-        here: Configuration = ((self._musts.after[END], 0, 0, 0), -1, self._initial)
+        here: Configuration = ((self._musts.after[END], 0, 0, 0), self._initial)
         path: list[tuple[Configuration, Iterator[Move], Move]] = []
         path.append((here, self._moves(here), Move(END, None, ())))
-        if self._explains(path):
+        if here[0][0] == END and self._explains(path):
             return True
         while path:
             here, moves, made = path[-1]
@@ -126,41 +127,33 @@ class Search:
                 if self._is_dead_end(there):
                     continue
                 limit.spend()
-                self._make(move, here[2])
+                self._make(move, here[1])
                 path.append((there, self._moves(there), move))
-                if self._explains(path):
+                if there[0][0] == END and self._explains(path):
                     return True
                 break
             else:
-                self._failed.setdefault(here[0], set()).add(self._value(here[2]))
+                self._failed.setdefault(here[0], set()).add(self._value(here[1]))
                 path.pop()
                 if path:
-                    self._take_back(made, path[-1][0][2])
+                    self._take_back(made, path[-1][0][1])
         return False
-
-    def clash(self) -> tuple[Id, ...]:
-        """The ids that stood in the way where no order tried so far got further."""
-        ready, pending = self._stuck
-        ready = sorted(ready, key=self._ret.__getitem__)
-        missing = self._outlook.missing if self._outlook else ()
-        about = [self._steps[at].about for at in ready]
-        ids = (*about[:1], *missing, *pending[:1], *about[1:], *pending[1:])
-        return tuple(id for id in dict.fromkeys(ids) if isinstance(id, bytes))
 
     def _moves(self, here: Configuration) -> Iterator[Move]:
         """What can come next, the most promising first."""
-        (_, _, options, _), latest, pending = here
+        (_, _, options, _), pending = here
         outlook = self._outlook
         ready, bound = self._ready()
         self._furthest = max(self._furthest, bound)
         if outlook:
-            settled = outlook.settled(ready, pending, options, latest)
+            settled = outlook.settled(ready, pending)
             if settled:
                 yield settled
                 return
             ready.sort(key=self._promise.__getitem__)
         less: list[tuple[Hope, Move]] = []
-        for at in self._in_turn(ready, options, bound, latest):
+        turns = self._in_turn(ready, options, bound) if self._optional else ready
+        for at in turns:
             for answer, after in self._effect(self._steps[at], pending):
                 move, hope = Move(at, answer, after), Hope.FULL
                 if outlook:
@@ -171,13 +164,22 @@ class Search:
                     less.append((hope, move))
         for _, move in sorted(less, key=lambda each: -each[0]):
             yield move
-        if bound == self._furthest:
-            self._stuck = (ready, pending)
+        if self._noted < bound == self._furthest:
+            self._noted = bound
+            self.clash = self._clash(ready, pending)
 
-    def _in_turn(self, ready: list[int], options: int, bound: int, latest: int) -> Iterator[int]:
+    def _clash(self, ready: Sequence[int], pending: Pending) -> tuple[Id, ...]:
+        """The most urgent first. (Called where the search backs out first: it has come deepest.)"""
+        missing = self._outlook.missing if self._outlook else {}
+        ids: list[Answer] = []
+        for at in sorted(ready, key=self._ret.__getitem__):
+            ids += (self._steps[at].about, missing.get(at), *pending[:1])
+        return tuple(id for id in dict.fromkeys((*ids, *pending)) if isinstance(id, bytes))
+
+    def _in_turn(self, ready: list[int], options: int, bound: int) -> Iterator[int]:
         """What is ready, and then the optional steps, which are added to it as late as that."""
         yield from [*ready]
-        optional = [*self._open_options(options, bound, latest)]
+        optional = [*self._open_options(options, bound)]
         ready += optional
         yield from optional
 
@@ -197,7 +199,7 @@ class Search:
             at = after[at]
         return ready, bound
 
-    def _open_options(self, options: int, bound: int, latest: int) -> Iterator[int]:
+    def _open_options(self, options: int, bound: int) -> Iterator[int]:
         """The optional steps that can come next, one of each kind."""
         for kind in self._optional:
             for at in kind:
@@ -217,7 +219,7 @@ class Search:
 
     def _there(self, here: Configuration, move: Move) -> Configuration:
         """Where a move leads."""
-        (head, ahead, options, era), latest, _ = here
+        head, ahead, options, era = here[0]
         at, _, pending, _ = move
         if at in self._bit:
             options |= self._bit[at]
@@ -228,11 +230,11 @@ class Search:
             ahead = 0 if head == END else ahead >> head - at
         if self._steps[at].op == BARRIER:
             era = self._eras.setdefault(((head, ahead, options, era), pending), len(self._eras) + 1)
-        return (head, ahead, options, era), max(latest, self._call[at]), pending
+        return (head, ahead, options, era), pending
 
     def _is_dead_end(self, there: Configuration) -> bool:
         failed = self._failed.get(there[0])
-        return failed is not None and self._value(there[2]) in failed
+        return failed is not None and self._value(there[1]) in failed
 
     def _make(self, move: Move, pending: Pending) -> None:
         if move.at not in self._bit:
@@ -247,9 +249,8 @@ class Search:
             self._musts.put_back(move.at)
 
     def _explains(self, path: list[tuple[Configuration, Iterator[Move], Move]]) -> bool:
-        """Whether everything that must be is placed, and the end is as it was seen."""
-        (head, *_), _, pending = path[-1][0]
-        if head != END or self._final not in (None, self._value(pending)):
+        """Whether this, with everything placed that must be, is an order to be accepted."""
+        if self._final not in (None, self._value(path[-1][0][1])):
             return False
         self.placed = [(self._steps[at], after) for _, _, (at, _, after, _) in path[1:]]
         return self._accept(self.placed)

@@ -71,7 +71,7 @@ class Solver:
                 pass
         self.part = ()  # by now it may be that of a search that was made to accept an order
         if self.careful and patience.entered > PROMPT:
-            self.part = self._settling_part(first.clash(), steps, initial, final)
+            self.part = self._settling_part(first.clash, steps, initial, final)
         if over or self.part:
             return None
         # Again from the start: the memo of the first search is lost, but that was short.
