@@ -18,7 +18,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -99,7 +99,9 @@ class Proxy:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
+        """End it. Harmless twice."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         self.drop()
         for thread in self._threads:
             thread.join(10)

@@ -9,14 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import signal
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from typing import Any
 
 import pytest
+import redis
 import redis.asyncio
 
-from tests.proxy import LOOPBACK, Proxy, Swallow
+import uniqfifo
+from tests.proxy import LOOPBACK, Delay, Proxy, Swallow
 from uniqfifo import Storage, _exchange
 from uniqfifo.asyncio import UniqueQueue
 from uniqfifo_spec.conformance.spawn import Server
@@ -167,6 +171,28 @@ def test_cancelled_while_it_waits_for_the_reply(
         assert await queue.dequeue() == "b"
 
     run(lambda: pooled(proxy.port), test)
+
+
+@pytest.mark.parametrize("single_connection", [False, True])
+def test_interrupted_while_it_waits_for_the_reply(
+    proxy: Proxy, client: redis.Redis, prefix: str, single_connection: bool
+) -> None:
+    options = {"protocol": 2, "single_connection_client": single_connection}
+    with redis.Redis(LOOPBACK, proxy.port, **options) as interrupted:
+        queue = uniqfifo.UniqueQueue(interrupted, prefix, Storage.LIST)
+        client.rpush(prefix, "a", "b")
+        proxy.spoil(b"LPOP", Delay(0.3))
+        me = threading.get_ident()
+        threading.Timer(0.1, signal.pthread_kill, [me, signal.SIGINT]).start()
+        with pytest.raises(KeyboardInterrupt):
+            queue.dequeue()
+        assert queue.size() == 1
+        assert interrupted.echo("hello") == b"hello"
+        assert queue.dequeue() == "b"
+        pool = interrupted.connection_pool
+        assert pool._in_use_connections == (
+            {interrupted.connection} if single_connection else set()
+        )
 
 
 def test_cancelled_while_it_connects(proxy: Proxy, prefix: str) -> None:

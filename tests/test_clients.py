@@ -107,6 +107,25 @@ def test_a_connection_that_the_server_closed_is_replaced_before_sending(
     assert queue.peek(9) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("kind", ["redis", "redis-asyncio"])
+@pytest.mark.parametrize("single_connection", [False, True])
+def test_a_message_that_came_before_the_connection_was_closed(
+    client: redis.Redis, proxy: Proxy, prefix: str, kind: str, single_connection: bool
+) -> None:
+    """With RESP3 a server says things unasked, and these may hide the end of the connection."""
+    options = {"protocol": 3, "single_connection_client": single_connection, "max_connections": 1}
+    with Host(LIBRARIES[kind](host=LOOPBACK, port=proxy.port, **options)) as host:
+        queue = host.queue(prefix)
+        assert queue.enqueue("a")
+        host.run(host.client.execute_command("CLIENT", "TRACKING", "ON"))
+        assert queue.position("a") == 0
+        client.delete(prefix)  # which the tracking connection is told
+        proxy.drop()
+        time.sleep(0.01)
+        assert queue.enqueue("b")
+        assert queue.peek(9) == ["b"]
+
+
 @pytest.mark.servers("redis-8.2")
 def test_client_side_caching(
     server: Server, client: redis.Redis, proxy: Proxy, prefix: str

@@ -19,7 +19,12 @@ _CLOSED = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR | se
 
 
 class Lender(Protocol):
-    """Where a connection comes from and goes back to."""
+    """Where a connection comes from and goes back to.
+
+    `looks` tells whether it connects what it lends, anew if it sees that the peer is gone.
+    """
+
+    looks: bool
 
     def borrow(self) -> Steps[Connection]:
         """Take one out. It need not be connected."""
@@ -86,9 +91,11 @@ def _ready(lender: Lender, connection: Connection) -> Steps[Connection]:
     # Client-side caching wraps the connection, and could answer in place of the server. Opening and
     # closing do concern the cache.
     wire: Connection = getattr(connection, "_conn", connection)
-    if _is_stale(wire):
-        yield connection.disconnect(True)
-    yield lender.connect(connection)
+    # What comes unasked, as it may in RESP3, can hide from others that the connection has ended.
+    if not (lender.looks and wire.protocol == 2):
+        if _is_stale(wire):
+            yield connection.disconnect(True)
+        yield lender.connect(connection)
     if wire.health_check_interval:
         yield wire.check_health()
     return wire
@@ -123,6 +130,8 @@ def lender_of(client: Client) -> Lender:
 class _Pool:
     """The pool of a sync client."""
 
+    looks = True
+
     def __init__(self, client: Client) -> None:
         self._pool = client.connection_pool
         self.give_back = self._pool.release
@@ -140,6 +149,8 @@ class _Pool:
 class _AsyncPool(_Pool):
     """The pool of an asyncio client."""
 
+    looks = False
+
     def borrow(self) -> Steps[Connection]:
         pool = self._pool
         # The lock is held while idle connections are re-authenticated.
@@ -153,6 +164,8 @@ class _AsyncPool(_Pool):
 
 class _Single:
     """The one connection of a single_connection_client, and the lock around it."""
+
+    looks = False
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -181,6 +194,8 @@ class _Single:
 
 class _Node:
     """A node of an asyncio cluster client, which keeps its connections itself."""
+
+    looks = False
 
     def __init__(self, node: Any) -> None:
         self._node = node

@@ -5,8 +5,9 @@ do not pass through that layer; and repairing the map closes connections that ot
 So what we learn about our one key is remembered here.
 """
 
+import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from inspect import iscoroutinefunction
 from typing import Any, NamedTuple, Protocol
 
@@ -18,8 +19,16 @@ from uniqfifo.storage import encode_key
 
 Address = tuple[str, int]
 
+_MOST_OTHERS = 3  # each may take as long as the timeout for connecting
+
 # After these another node may be the one to ask.
-_LOST = {Reason.CONNECTION, Reason.READONLY, Reason.CLUSTER_DOWN, Reason.MASTER_DOWN}
+_LOST = {
+    Reason.CONNECTION,
+    Reason.READONLY,
+    Reason.LOADING,
+    Reason.CLUSTER_DOWN,
+    Reason.MASTER_DOWN,
+}
 
 
 class Way(NamedTuple):
@@ -90,6 +99,7 @@ class _InCluster:
                 yield self._client.initialize()
             node = (yield from self._node(self._learned)) if self._learned else None
             if node is None:
+                self._learned = None
                 node = self._client.get_node_from_key(self._key)
                 # redis-py 7 may answer with a copy, whose connections it would never close.
                 node = self._client.get_node(node_name=node.name) or node
@@ -99,11 +109,12 @@ class _InCluster:
     def detour(self, refused: NotExecuted, way: Way) -> Steps[Way]:
         match server_text(refused.__cause__).split():
             case ["MOVED", _, address]:
-                self._learned = self._address(*address.rsplit(":", 1))
+                self._learned = self._address(self._asked, *address.rsplit(":", 1))
                 return (yield from self.way())
             case ["ASK", _, address]:
                 with _nothing_sent():
-                    node = yield from self._node(self._address(*address.rsplit(":", 1)))
+                    target = self._address(self._asked, *address.rsplit(":", 1))
+                    node = yield from self._node(target)
                     if node is None:
                         raise refused
                     return Way(self._lender(node), asking=True)
@@ -120,18 +131,21 @@ class _InCluster:
         raise refused
 
     def _ask_others(self) -> Steps[None]:
-        """Learn from another node who has the key."""
+        """Learn from other nodes who has the key."""
         self._learned = None
         slot = self._client.keyslot(self._key)
-        for node in sorted(self._client.get_nodes(), key=lambda node: node is self._asked):
-            try:
+        others = [node for node in self._client.get_nodes() if node is not self._asked]
+        for node in random.sample(others, min(len(others), _MOST_OTHERS)):
+            with suppress(Exception):  # what fails here is no part of the call
                 ranges = yield from exchange(self._lender(node), (b"CLUSTER", b"SLOTS"))
-            except QueueError:
-                continue
-            for first, last, (host, port, *_), *_ in ranges:
-                if first <= slot <= last:
-                    self._learned = self._address(host.decode() or node.host, port)
-            return
+                for first, last, (host, port, *_), *_ in ranges:
+                    if first <= slot <= last:
+                        self._learned = self._address(node, (host or b"").decode(), port)
+            if self._learned and self._client.get_node(*self._learned) is not self._asked:
+                return  # else it may not have heard yet
+        if self._learned is None:
+            with suppress(Exception):  # nobody is where the map says, so it is worth nothing
+                yield self._client.nodes_manager.initialize()
 
     def _node(self, address: Address) -> Steps[Any]:
         node = self._client.get_node(*address)
@@ -141,9 +155,10 @@ class _InCluster:
             node = self._client.get_node(*address)
         return node
 
-    def _address(self, host: str, port: str | int) -> Address:
-        address: Address = self._client.nodes_manager.remap_host_port(host, int(port))
-        return address
+    def _address(self, teller: Any, host: str, port: str | int) -> Address:
+        # A node that does not know its own host leaves it out.
+        address = self._client.nodes_manager.remap_host_port(host or teller.host, int(port))
+        return address[0], address[1]
 
     def _lender(self, node: Any) -> Lender:
         if hasattr(node, "acquire_connection"):

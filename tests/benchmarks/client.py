@@ -12,7 +12,7 @@ import shutil
 import statistics
 import subprocess
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import redis
@@ -20,110 +20,86 @@ import redis.asyncio
 
 import uniqfifo.asyncio
 from uniqfifo import UniqueQueue, scripts
+from uniqfifo.scripts import Script
 from uniqfifo_spec.conformance.spawn import Server, default_binary, spawn
 
-ROUNDS, CALLS = 40, 500
-Work = Callable[[int], Any]
+ROUNDS, CALLS = 400, 50
+IDS = [f"{number}" for number in range(ROUNDS * CALLS)]
+Work = Callable[[str], Any]
 
 
 def medians(*works: Work) -> list[float]:
     """Seconds that one call takes, by each of these; they take turns."""
     times: list[list[float]] = [[] for _ in works]
-    for number in range(ROUNDS):
-        for place, work in enumerate(works):
+    for start in range(0, len(IDS), CALLS):
+        for work, taken in zip(works, times, strict=True):
             began = time.perf_counter()
-            for call in range(CALLS):
-                work(number * CALLS + call)
-            times[place].append((time.perf_counter() - began) / CALLS)
-    return [statistics.median(each) for each in times]
+            for id in IDS[start : start + CALLS]:
+                work(id)
+            taken.append((time.perf_counter() - began) / CALLS)
+    return [statistics.median(taken) for taken in times]
 
 
-async def async_medians(*works: Callable[[int], Awaitable[Any]]) -> list[float]:
+async def medians_async(*works: Work) -> list[float]:
     times: list[list[float]] = [[] for _ in works]
-    for number in range(ROUNDS):
-        for place, work in enumerate(works):
+    for start in range(0, len(IDS), CALLS):
+        for work, taken in zip(works, times, strict=True):
             began = time.perf_counter()
-            for call in range(CALLS):
-                await work(number * CALLS + call)
-            times[place].append((time.perf_counter() - began) / CALLS)
-    return [statistics.median(each) for each in times]
+            for id in IDS[start : start + CALLS]:
+                await work(id)
+            taken.append((time.perf_counter() - began) / CALLS)
+    return [statistics.median(taken) for taken in times]
 
 
-def show(what: str, ours: float, theirs: float) -> None:
+def works(client: Any, queue: Any) -> dict[str, tuple[Work, Work]]:
+    """Our calls, each with the same one by a registered script on a key of its own."""
+    enqueue = client.register_script(scripts.ZSET_ENQUEUE.text)
+    dequeue = client.register_script(scripts.ZSET_DEQUEUE.text)
+    return {
+        "enqueue": (queue.enqueue, lambda id: enqueue(keys=["theirs"], args=[id])),
+        "dequeue": (lambda id: queue.dequeue(), lambda id: dequeue(keys=["theirs"])),
+    }
+
+
+def by_redis_benchmark(server: Server, script: Script, *arguments: str) -> float | None:
+    """Seconds that one call takes there; None where it is not installed."""
+    binary = shutil.which("redis-benchmark") or shutil.which("valkey-benchmark")
+    if binary is None:
+        return None
+    command = [binary, "-p", f"{server.port}", "-c", "1", "-n", f"{len(IDS)}", "-r", "1000000"]
+    command += ["--csv", "EVALSHA", script.sha, "1", "bench", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return 1 / float(done.stdout.strip().splitlines()[-1].split('","')[1].strip('"'))
+
+
+def show(what: str, ours: float, theirs: float, bare: float | None) -> None:
     print(
-        f"{what:18} {1 / ours:9,.0f} a second, register_script {1 / theirs:9,.0f}: "
-        f"{theirs / ours:.2f} x",
+        f"{what:18} {1 / ours:7,.0f} a second: {theirs / ours:.2f} x register_script"
+        + (f", {bare / ours:.2f} x redis-benchmark" if bare else ""),
         flush=True,
     )
 
 
-def sync(server: Server) -> None:
-    client = server.client()
-    queue = UniqueQueue(client, "ours")
-    enqueue = client.register_script(scripts.ZSET_ENQUEUE.text)
-    dequeue = client.register_script(scripts.ZSET_DEQUEUE.text)
-    show(
-        "enqueue",
-        *medians(
-            lambda n: queue.enqueue(f"{n}"), lambda n: enqueue(keys=["theirs"], args=[f"{n}"])
-        ),
-    )
-    show("dequeue", *medians(lambda n: queue.dequeue(), lambda n: dequeue(keys=["theirs"])))
-
-
-async def asynchronous(server: Server) -> None:
+async def asynchronous(server: Server, bare: dict[str, float | None]) -> None:
     client = redis.asyncio.Redis(port=server.port, protocol=2)
-    queue = uniqfifo.asyncio.UniqueQueue(client, "ours")
-    enqueue = client.register_script(scripts.ZSET_ENQUEUE.text)
-    dequeue = client.register_script(scripts.ZSET_DEQUEUE.text)
-    show(
-        "enqueue, asyncio",
-        *await async_medians(
-            lambda n: queue.enqueue(f"{n}"), lambda n: enqueue(keys=["theirs"], args=[f"{n}"])
-        ),
-    )
-    show(
-        "dequeue, asyncio",
-        *await async_medians(lambda n: queue.dequeue(), lambda n: dequeue(keys=["theirs"])),
-    )
+    for what, pair in works(client, uniqfifo.asyncio.UniqueQueue(client, "ours")).items():
+        show(f"{what}, asyncio", *await medians_async(*pair), bare[what])
     await client.aclose()
 
 
-def beside_redis_benchmark(server: Server) -> None:
-    binary = shutil.which("redis-benchmark") or shutil.which("valkey-benchmark")
-    if binary is None:
-        print("redis-benchmark is not on PATH")
-        return
-    client = server.client()
-    client.delete("ours")
-    queue = UniqueQueue(client, "ours")
-    (ours,) = medians(lambda n: queue.enqueue(f"{n}"))
-    command = [
-        binary,
-        "-p",
-        str(server.port),
-        "-c",
-        "1",
-        "-n",
-        str(ROUNDS * CALLS),
-        "-r",
-        "1000000",
-    ]
-    command += ["--csv", "EVALSHA", scripts.ZSET_ENQUEUE.sha, "1", "bench", "__rand_int__"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    theirs = float(done.stdout.strip().splitlines()[-1].split('","')[1].strip('"'))
-    print(
-        f"{'enqueue':18} {1 / ours:9,.0f} a second, redis-benchmark {theirs:9,.0f}: "
-        f"{1 / ours / theirs:.2f} x"
-    )
-
-
 def main() -> None:
-    with spawn(default_binary()) as server:
+    with spawn(default_binary()) as server, server.client() as client:
         print(f"redis-py {redis.__version__}")
-        sync(server)
-        asyncio.run(asynchronous(server))
-        beside_redis_benchmark(server)
+        queue = UniqueQueue(client, "ours")
+        queue.enqueue("a")
+        queue.dequeue()  # from now on the server knows both scripts
+        bare = {
+            "enqueue": by_redis_benchmark(server, scripts.ZSET_ENQUEUE, "__rand_int__"),
+            "dequeue": by_redis_benchmark(server, scripts.ZSET_DEQUEUE),
+        }
+        for what, pair in works(client, queue).items():
+            show(what, *medians(*pair), bare[what])
+        asyncio.run(asynchronous(server, bare))
 
 
 if __name__ == "__main__":
