@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import repeat
 
 import pytest
 import redis
 
 from tests import servers
-from uniqfifo import NotExecuted, Reason
+from tests.proxy import Proxy
+from uniqfifo import NotExecuted, Reason, _once
 from uniqfifo_spec.conformance.spawn import Server
 
 HOSTILE_USERS = ("worker", "WRONGTYPE")
@@ -94,3 +97,24 @@ def await_copy(source: redis.Redis, copy: redis.Redis) -> None:
     while copy.get("mark") != mark:
         assert time.monotonic() < deadline, copy.info("replication")
         time.sleep(0.01)
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """Calls go on trying for 20 seconds: what is late on a busy machine is not missed then."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_once, "_PAUSES", (*_once._PAUSES, *repeat(0.2, 99)))
+        patch.setattr(_once, "_PATIENCE", 20.0)
+        yield
+
+
+@contextmanager
+def away(proxy: Proxy, seconds: float = 0.3) -> Iterator[None]:
+    """The server behind the proxy is away from now on, and back after so many seconds."""
+    with patient(), ExitStack() as stack:
+        stack.enter_context(proxy.refusing())
+        proxy.drop()
+        back = threading.Timer(seconds, stack.close)
+        back.start()
+        yield
+        back.join()

@@ -78,6 +78,11 @@ class Proxy:
         with self._lock:
             self._faults += [(request, fault)] * times
 
+    def left(self) -> int:
+        """How many of them are still to be spoiled."""
+        with self._lock:
+            return len(self._faults)
+
     def count(self, request: bytes) -> int:
         """How many requests held these bytes, spoilt or not."""
         with self._lock:
@@ -127,13 +132,16 @@ class Proxy:
             thread.start()
 
     def _serve(self, client: socket.socket) -> None:
-        with client, socket.create_connection((LOOPBACK, self.target)) as server:
+        with client, suppress(OSError), self._connection(client) as server:
+            self._forward(client, server)  # until one side goes
+
+    @contextmanager
+    def _connection(self, client: socket.socket) -> Iterator[socket.socket]:
+        with socket.create_connection((LOOPBACK, self.target)) as server:
             with self._lock:
                 self._open.add(client)
             try:
-                self._forward(client, server)
-            except OSError:
-                pass  # the other side went first
+                yield server
             finally:
                 with self._lock:
                     self._open.discard(client)

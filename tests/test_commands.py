@@ -24,6 +24,7 @@ from uniqfifo_spec.commands import (
     Type,
     ZAddNX,
     ZLastScore,
+    ZRangeAll,
     ZRangeFirst,
     ZRem,
 )
@@ -44,6 +45,7 @@ COMMANDS = {
     LRangeAll: st.just(LRangeAll()),
     ZAddNX: st.builds(ZAddNX, SCORES, IDS),
     ZRangeFirst: st.just(ZRangeFirst()),
+    ZRangeAll: st.just(ZRangeAll()),
     ZLastScore: st.just(ZLastScore()),
     ZRem: st.builds(ZRem, IDS),
     SAdd: st.builds(SAdd, IDS),
@@ -52,7 +54,7 @@ COMMANDS = {
     Del: st.just(Del()),
 }
 ON_LISTS = (LInsertBefore, RPush, RPush, LRemFirst, LPop, LRangeAll)
-ON_ZSETS = (ZAddNX, ZAddNX, ZRangeFirst, ZLastScore, ZRem)
+ON_ZSETS = (ZAddNX, ZAddNX, ZRangeFirst, ZRangeAll, ZLastScore, ZRem)
 ON_SETS = (SAdd, SAdd, SRem)
 
 
@@ -127,7 +129,8 @@ def test_a_foreign_type_is_refused_by_every_command_that_has_one(
 ) -> None:
     for command in (
         *(LInsertBefore(b"a", b"a"), RPush(b"a"), LRemFirst(b"a"), LPop(), LRangeAll()),
-        *(ZAddNX(1, b"a"), ZRangeFirst(), ZLastScore(), ZRem(b"a"), SAdd(b"a"), SRem(b"a")),
+        *(ZAddNX(1, b"a"), ZRangeFirst(), ZRangeAll(), ZLastScore(), ZRem(b"a")),
+        *(SAdd(b"a"), SRem(b"a")),
     ):
         assert command.apply(Other("string")) == (Error("WRONGTYPE"), Other("string"))
         agree(client, prefix, [command, Type()], Other("string"))

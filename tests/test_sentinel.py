@@ -5,7 +5,6 @@ Covers B20 (redis/redis-py#3443): READONLY, and the connection to who is no prim
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,7 +18,8 @@ import redis.sentinel
 
 from tests.faults import start_replica
 from tests.hosts import Host
-from tests.proxy import LOOPBACK, free_port
+from tests.proxy import LOOPBACK
+from tests.sentinel import SERVICE, await_true, start_sentinel
 from uniqfifo import NotExecuted, OutcomeUnknown, QueueType, Reason, RedisQueueProvider, Storage
 from uniqfifo.connect import connect, connect_async
 from uniqfifo_spec.conformance.spawn import Server
@@ -27,7 +27,6 @@ from uniqfifo_spec.conformance.spawn import Server
 pytestmark = pytest.mark.servers("redis-6.2", "valkey-9.1")
 
 StartServer = Callable[..., Server]
-SERVICE = "the-queue"
 OPTIONS: dict[str, Any] = {"protocol": 2, "retry": None}
 CLIENTS: dict[str, Callable[[int], Any]] = {
     "redis": lambda port: redis.sentinel.Sentinel(
@@ -46,51 +45,19 @@ def url(port: int) -> str:
 
 
 @contextmanager
-def sentinel(binary: str, folder: Path, primary: Server) -> Iterator[int]:
-    """One Sentinel, which decides alone, at the port that is yielded."""
-    port = free_port()
-    settings = folder / "sentinel.conf"
-    settings.write_text(
-        f"port {port}\nbind {LOOPBACK}\ndir {folder}\n"
-        f"sentinel monitor {SERVICE} {LOOPBACK} {primary.port} 1\n"
-        f"sentinel down-after-milliseconds {SERVICE} 300\n"
-        f"sentinel failover-timeout {SERVICE} 2000\n"
-    )
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([binary, f"{settings}", "--sentinel"], stdout=log)
-    try:
-        yield port
-    finally:
-        process.kill()
-        process.wait()
-
-
-@contextmanager
 def supervised(
     private_server: StartServer, name: str, binary: str, folder: Path
 ) -> Iterator[tuple[Server, Server, int]]:
     """A primary, its replica, and the port of a Sentinel that knows both."""
     primary, replica = start_replica(private_server, name)
-    with sentinel(binary, folder, primary) as port:
-        with server_at(port) as client:
-            await_true(lambda: client.execute_command("SENTINEL", "SLAVES", SERVICE) != [])
-        yield primary, replica, port
+    with ExitStack() as stack:
+        yield primary, replica, start_sentinel(stack, binary, folder, primary)
 
 
 @contextmanager
 def server_at(port: int) -> Iterator[redis.Redis]:
     with redis.Redis(LOOPBACK, port, protocol=2) as client:
         yield client
-
-
-def await_true(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        with suppress(redis.RedisError):
-            if condition():
-                return
-        time.sleep(0.02)
-    raise AssertionError(condition)
 
 
 @pytest.mark.parametrize("how", ["ordered", "killed"])

@@ -40,6 +40,10 @@ def _text(reply: bytes) -> str:
     return reply.decode()
 
 
+def _text_or_none(reply: bytes | None) -> str | None:
+    return None if reply is None else reply.decode()
+
+
 @dataclass(frozen=True, slots=True)
 class Calls:
     """The operations on one key in one storage."""
@@ -81,15 +85,26 @@ class Calls:
             raise ValueError("a list queue is not migrated: choose the storage zset or zset-strict")
         return Call(scripts.MIGRATE, self.key, (), int)
 
+    def roll_back(self) -> Call[int]:
+        if self.storage is not Storage.LIST:
+            raise ValueError("a zset queue is not rolled back: choose the storage list")
+        return Call(scripts.ROLLBACK, self.key, (), int)
+
     def type(self) -> Call[str]:
         return Call("TYPE", self.key, (), _text)
+
+    def eviction(self) -> Call[str | None]:
+        return Call(scripts.EVICTION, self.key, (), _text_or_none)
 
     def wrong_type(self, found: str | None) -> WrongKeyType:
         """The error for a key that holds a `found`, with what to do about it."""
         if found == "list":
             cure = "start(), or migrate(), turns the LIST into a ZSET in place"
         elif found == "zset":
-            cure = "this queue was migrated: use the storage zset or zset-strict"
+            cure = (
+                "this queue was migrated: use the storage zset or zset-strict, "
+                "or roll_back(), which turns the ZSET into a LIST in place"
+            )
         else:
             cure = "this is no queue: choose another prefix, or remove the key"
         return WrongKeyType(self.key, self.storage.key_type, found, cure)

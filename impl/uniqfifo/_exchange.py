@@ -118,6 +118,11 @@ def _is_stale(wire: Connection) -> bool:
     return any(events & _CLOSED for _, events in poll.poll(0))
 
 
+def sentinel_of(client: Client) -> Any | None:
+    """What names the server to each new connection of this client, if that is left to Sentinel."""
+    return getattr(getattr(client, "connection_pool", None), "sentinel_manager", None)
+
+
 def lender_of(client: Client) -> Lender:
     """Where the connections of this client, or of this node of a cluster client, come from."""
     if hasattr(client, "acquire_connection"):

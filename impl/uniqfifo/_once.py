@@ -1,7 +1,8 @@
 """A call, from its request to its answer: sent once, wherever its key is.
 
 redis-py sends a request again when its reply comes too late, and for a dequeue that is a second id
-gone. Here a request goes out again only after a server has said that it did not execute it.
+gone. Here a call is tried again only after a try that certainly was not executed: no connection
+came about, or a server said so.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 from uniqfifo._calls import Call
 from uniqfifo._exchange import Request, exchange
-from uniqfifo._route import Route
+from uniqfifo._route import Route, Way
 from uniqfifo._steps import Steps, run, run_async
 from uniqfifo.errors import NotExecuted, Reason
 from uniqfifo.scripts import Script
@@ -19,8 +20,10 @@ from uniqfifo.storage import encode_key
 
 T = TypeVar("T")
 
-_MOST_TRIES = 16
-_AT_ONCE, _PAUSE = 4, 0.05  # so many tries without a pause, then seconds: nodes may disagree
+# Seconds before each try. Two follow the first at once: a dropped connection needs one, and a key
+# on the move may be with the second node we are sent to. The rest wait for a restart or a failover.
+_PAUSES = (0.0, 0.0, 0.0, 0.05, 0.1, 0.2, 0.2, 0.2, 0.2)
+_PATIENCE = 1.0  # seconds after its first refusal in which a call may be tried again
 
 
 def call(route: Route, wanted: Call[T]) -> T:
@@ -40,21 +43,39 @@ async def call_async(route: Route, wanted: Call[T]) -> T:
 
 
 def _answer(route: Route, wanted: Call[T], pause: Callable[[float], Any]) -> Steps[T]:
-    request = _request(wanted)
-    way = yield from route.way()
-    for tried in range(1, _MOST_TRIES + 1):
+    began = first_refused = time.monotonic()
+    way: Way | None = None
+    refused: NotExecuted | None = None
+    for wait in _PAUSES:
+        if refused and time.monotonic() + wait > first_refused + _PATIENCE:
+            break
+        if wait:
+            yield pause(wait)
         try:
-            return wanted.read((yield from exchange(way.lender, request, way.asking)))
-        except NotExecuted as refused:
-            if tried == _MOST_TRIES:
+            found = yield from route.way(way, refused)
+            # Who kept us waiting for so long, say by not answering at all, is not asked again.
+            if way and way.node == found.node and first_refused > began + _PATIENCE:
+                break
+            way = found
+            return wanted.read((yield from _send(wanted, way)))
+        except NotExecuted as error:
+            if not route.may_pass(error):
                 raise
-            if refused.reason is Reason.NO_SCRIPT:
-                request = _request(wanted, by_text=True)
-            else:
-                way = yield from route.detour(refused, way)
-        if tried > _AT_ONCE:
-            yield pause(_PAUSE)
-    raise AssertionError("the last try returns or raises")
+            if refused is None:
+                first_refused = time.monotonic()
+            refused = error
+    assert refused
+    raise refused
+
+
+def _send(wanted: Call[T], way: Way) -> Steps[Any]:
+    """Send a script by its hash, and to a server that does not know it, which says so, by text."""
+    try:
+        return (yield from exchange(way.lender, _request(wanted), way.asking))
+    except NotExecuted as error:
+        if error.reason is not Reason.NO_SCRIPT:
+            raise
+        return (yield from exchange(way.lender, _request(wanted, by_text=True), way.asking))
 
 
 def _request(wanted: Call[T], by_text: bool = False) -> Request:

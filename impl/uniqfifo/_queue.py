@@ -65,6 +65,15 @@ class UniqueQueue:
         """
         return self._call(self._calls.migrate())
 
+    def roll_back(self) -> int:
+        """Turn a ZSET into a LIST in place, in leaving order, and answer how many ids were moved.
+
+        The way back from migrate(), for the storage `list`; ValueError for the others. Harmless to
+        repeat. Blocks the server meanwhile. Stop every host of `zset` and `zset-strict` first: from
+        then on their calls raise WrongKeyType, and the next that starts migrates the key again.
+        """
+        return self._call(self._calls.roll_back())
+
     def make_ready(self) -> None:
         """What start() does for this queue: migrate it, or check that `list` can use its key."""
         if self._calls.storage is not Storage.LIST:
@@ -72,17 +81,25 @@ class UniqueQueue:
         elif (found := self._call(self._calls.type())) not in ("none", "list"):
             raise self._calls.wrong_type(found)
 
+    def evicted_by(self) -> str | None:
+        """The policy by which the server may evict the whole queue, `allkeys-lru` say.
+
+        None if there is no such policy, no memory limit, or the server does not tell.
+        """
+        return self._if_told(self._calls.eviction())
+
     def _call(self, wanted: Call[T]) -> T:
         try:
             return call(self._route, wanted)
         except NotExecuted as error:
             if error.reason is not Reason.WRONG_TYPE:
                 raise
-            raise self._calls.wrong_type(self._found()) from error
+            found = self._if_told(self._calls.type())
+            raise self._calls.wrong_type(found) from error
 
-    def _found(self) -> str | None:
-        """The type of the key, for an error message: better none than a second failure."""
+    def _if_told(self, wanted: Call[T]) -> T | None:
+        """The answer, for a message to people: better none than a failure."""
         try:
-            return call(self._route, self._calls.type())
+            return call(self._route, wanted)
         except QueueError:
             return None

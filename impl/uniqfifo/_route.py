@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from inspect import iscoroutinefunction
 from typing import Any, NamedTuple, Protocol
 
-from uniqfifo._exchange import Client, Lender, exchange, lender_of, meaning_of
+from uniqfifo._exchange import Client, Lender, exchange, lender_of, meaning_of, sentinel_of
 from uniqfifo._steps import Steps
 from uniqfifo.errors import NotExecuted, QueueError, Reason
 from uniqfifo.refusals import server_text
@@ -21,7 +21,8 @@ Address = tuple[str, int]
 
 _MOST_OTHERS = 3  # each may take as long as the timeout for connecting
 
-# After these another node may be the one to ask.
+# After these another node of the cluster may be the one to ask. (To a connection for reads, who was
+# the primary once answers READONLY, not MOVED.)
 _LOST = {
     Reason.CONNECTION,
     Reason.READONLY,
@@ -32,20 +33,26 @@ _LOST = {
 
 
 class Way(NamedTuple):
-    """Connections to a server, and whether it is to be told that it is taking over the key."""
+    """Connections to a server. In a cluster also its node, and whether it is to be told that it is
+    taking over the key.
+    """
 
     lender: Lender
+    node: Any = None
     asking: bool = False
 
 
 class Route(Protocol):
     """Finds the server for one key."""
 
-    def way(self) -> Steps[Way]:
-        """The way to the server that has the key, as far as is known."""
+    def may_pass(self, refused: NotExecuted) -> bool:
+        """May a new try fare better than the one that was refused like this?"""
 
-    def detour(self, refused: NotExecuted, way: Way) -> Steps[Way]:
-        """Another way after this refusal. Raises the refusal if there is none."""
+    def way(self, before: Way | None = None, refused: NotExecuted | None = None) -> Steps[Way]:
+        """The way to the server that has the key, as far as is known.
+
+        `refused` is why the last try failed, `before` the way that it took, if it found one.
+        """
 
 
 def route_to(client: Client, key: str, *, awaited: bool) -> Route:
@@ -73,15 +80,16 @@ class _Direct:
         self._client = client
         self._way: Way | None = None
 
-    def way(self) -> Steps[Way]:
+    def may_pass(self, refused: NotExecuted) -> bool:
+        if refused.reason is Reason.READONLY:
+            return sentinel_of(self._client) is not None  # the next connection may lead elsewhere
+        return refused.reason is Reason.CONNECTION
+
+    def way(self, before: Way | None = None, refused: NotExecuted | None = None) -> Steps[Way]:
         yield from ()  # nothing to wait for
         if self._way is None:
             self._way = Way(lender_of(self._client))
         return self._way
-
-    def detour(self, refused: NotExecuted, way: Way) -> Steps[Way]:
-        yield from ()
-        raise refused
 
 
 class _InCluster:
@@ -91,57 +99,52 @@ class _InCluster:
         self._client = client
         self._key = key
         self._learned: Address | None = None
-        self._asked: Any = None  # the node that was asked last
 
-    def way(self) -> Steps[Way]:
+    def may_pass(self, refused: NotExecuted) -> bool:
+        return refused.reason in _LOST or refused.reason is Reason.REDIRECTED
+
+    def way(self, before: Way | None = None, refused: NotExecuted | None = None) -> Steps[Way]:
         with _nothing_sent():
             if hasattr(self._client, "initialize"):  # the asyncio one
                 yield self._client.initialize()
+            if refused:
+                taking_over = yield from self._learn(refused, before.node if before else None)
+                if taking_over:
+                    return Way(self._lender(taking_over), taking_over, asking=True)
             node = (yield from self._node(self._learned)) if self._learned else None
             if node is None:
                 self._learned = None
                 node = self._client.get_node_from_key(self._key)
                 # redis-py 7 may answer with a copy, whose connections it would never close.
                 node = self._client.get_node(node_name=node.name) or node
-            self._asked = node
-            return Way(self._lender(node))
+            return Way(self._lender(node), node)
 
-    def detour(self, refused: NotExecuted, way: Way) -> Steps[Way]:
+    def _learn(self, refused: NotExecuted, asked: Any) -> Steps[Any]:
+        """Learn from the refusal of the node that was asked, or from other nodes, who has the key.
+
+        Returns the node that is taking it over, if the refusal was to ask that one for once.
+        """
         match server_text(refused.__cause__).split():
             case ["MOVED", _, address]:
-                self._learned = self._address(self._asked, *address.rsplit(":", 1))
-                return (yield from self.way())
+                self._learned = self._address(asked, *address.rsplit(":", 1))
             case ["ASK", _, address]:
-                with _nothing_sent():
-                    target = self._address(self._asked, *address.rsplit(":", 1))
-                    node = yield from self._node(target)
-                    if node is None:
-                        raise refused
-                    return Way(self._lender(node), asking=True)
-            case ["TRYAGAIN", *_]:
-                return way
+                return (yield from self._node(self._address(asked, *address.rsplit(":", 1))))
         if refused.reason in _LOST:
-            asked = self._asked
-            yield from self._ask_others()
-            if refused.reason is Reason.READONLY:
-                # It was the primary: a connection for reads there does not answer MOVED.
-                way = yield from self.way()
-                if self._asked is not asked:
-                    return way
-        raise refused
+            yield from self._ask_others(asked)
+        return None
 
-    def _ask_others(self) -> Steps[None]:
-        """Learn from other nodes who has the key."""
+    def _ask_others(self, asked: Any) -> Steps[None]:
+        """Learn who has the key from other nodes than the one that was asked for it."""
         self._learned = None
         slot = self._client.keyslot(self._key)
-        others = [node for node in self._client.get_nodes() if node is not self._asked]
+        others = [node for node in self._client.get_nodes() if node != asked]
         for node in random.sample(others, min(len(others), _MOST_OTHERS)):
             with suppress(Exception):  # what fails here is no part of the call
                 ranges = yield from exchange(self._lender(node), (b"CLUSTER", b"SLOTS"))
                 for first, last, (host, port, *_), *_ in ranges:
                     if first <= slot <= last:
                         self._learned = self._address(node, (host or b"").decode(), port)
-            if self._learned and self._client.get_node(*self._learned) is not self._asked:
+            if self._learned and self._client.get_node(*self._learned) != asked:
                 return  # else it may not have heard yet
         if self._learned is None:
             with suppress(Exception):  # nobody is where the map says, so it is worth nothing

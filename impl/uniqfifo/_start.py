@@ -1,6 +1,7 @@
-"""What start() makes of the errors of its queues."""
+"""What start() makes of what its queues meet: one error, and a warning."""
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from uniqfifo.errors import (
@@ -11,6 +12,8 @@ from uniqfifo.errors import (
     StartRefused,
     StartUnknown,
 )
+
+_log = logging.getLogger("uniqfifo")
 
 
 class StartFailures:
@@ -37,3 +40,14 @@ class StartFailures:
             raise StartUnknown(self._errors)
         if self._errors:
             raise StartRefused(self._errors)
+
+
+def warn_of_eviction(policies: Iterable[str | None]) -> None:
+    """Log one warning for each policy by which a server may evict queues; None is harmless."""
+    for policy in dict.fromkeys(filter(None, policies)):
+        _log.warning(
+            "maxmemory-policy is %s: when memory runs short, the server may evict a whole queue, "
+            "and its ids are gone. Choose noeviction or a volatile-* policy: queues have no time "
+            "to live.",
+            policy,
+        )

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, TypeVar
 from uniqfifo._calls import Call, Calls
 from uniqfifo._once import call_async
 from uniqfifo._route import route_to
-from uniqfifo._start import StartFailures
+from uniqfifo._start import StartFailures, warn_of_eviction
 from uniqfifo.connect import close_async, opener_async
 from uniqfifo.errors import NotExecuted, NotStarted, QueueError, Reason
 from uniqfifo.storage import QueueType, Storage
@@ -51,11 +51,17 @@ class UniqueQueue:
     async def migrate(self) -> int:
         return await self._call(self._calls.migrate())
 
+    async def roll_back(self) -> int:
+        return await self._call(self._calls.roll_back())
+
     async def make_ready(self) -> None:
         if self._calls.storage is not Storage.LIST:
             await self.migrate()
         elif (found := await self._call(self._calls.type())) not in ("none", "list"):
             raise self._calls.wrong_type(found)
+
+    async def evicted_by(self) -> str | None:
+        return await self._if_told(self._calls.eviction())
 
     async def _call(self, wanted: Call[T]) -> T:
         try:
@@ -63,11 +69,12 @@ class UniqueQueue:
         except NotExecuted as error:
             if error.reason is not Reason.WRONG_TYPE:
                 raise
-            raise self._calls.wrong_type(await self._found()) from error
+            found = await self._if_told(self._calls.type())
+            raise self._calls.wrong_type(found) from error
 
-    async def _found(self) -> str | None:
+    async def _if_told(self, wanted: Call[T]) -> T | None:
         try:
-            return await call_async(self._route, self._calls.type())
+            return await call_async(self._route, wanted)
         except QueueError:
             return None
 
@@ -100,6 +107,7 @@ class RedisQueueProvider:
                 with failures.of(queue.key):
                     await queue.make_ready()
             failures.raise_any()
+            warn_of_eviction([await queue.evicted_by() for queue in queues.values()])
         except BaseException:
             await self.stop()
             raise

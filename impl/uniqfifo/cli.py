@@ -10,6 +10,8 @@ def main() -> None:
     try:
         import click
 
+        from uniqfifo.inspect_cli import inspect_command
+        from uniqfifo.move_cli import migrate, rollback
         from uniqfifo_spec.conformance.check_cli import check
         from uniqfifo_spec.conformance.explore_cli import explore, replay
         from uniqfifo_spec.conformance.judge_cli import judge_command
@@ -18,7 +20,8 @@ def main() -> None:
         _fail(f"the command line needs {missing.name}: pip install 'uniqfifo[check]'")
 
     group = click.Group("uniqfifo", help="A unique pending FIFO queue on Redis, and its checks.")
-    for command in (check, explore, replay, judge_command, vectors):
+    checks = (check, explore, replay, judge_command, vectors)
+    for command in (*checks, inspect_command, migrate, rollback):
         group.add_command(command)
     click.version_option(package_name="uniqfifo")(group)
     # However it is ended, what was started is ended, too, and keys are removed.

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 import redis
 import redis.asyncio
 
-from uniqfifo._exchange import Client, meaning_of
+from uniqfifo._exchange import Client, meaning_of, sentinel_of
 
 DEFAULTS: Mapping[str, Any] = {
     "protocol": 2,
@@ -29,8 +29,8 @@ DEFAULTS: Mapping[str, Any] = {
     "socket_connect_timeout": 5.0,
     "retry": None,
 }
-"""What a URL need not say: RESP2, which every server speaks, timeouts in seconds, and that whoever
-fails to connect is told at once."""
+"""What a URL need not say: RESP2, which every server speaks, timeouts in seconds, and that the
+client itself tries to connect only once: a call does so again for a second, see `_once`."""
 
 # A call waits for a free connection, so long in seconds. redis-py has no such pool for clusters and
 # Sentinel, so there the limit is one that is not met.
@@ -81,8 +81,7 @@ async def close_async(client: Client) -> None:
 
 
 def _and_its_sentinels(client: Client) -> list[Client]:
-    pool = getattr(client, "connection_pool", None)
-    manager = getattr(pool, "sentinel_manager", None)
+    manager = sentinel_of(client)
     return [client, *(manager.sentinels if manager else ())]
 
 

@@ -3,7 +3,7 @@
 from typing import Any, Literal, Self
 
 from uniqfifo._queue import UniqueQueue
-from uniqfifo._start import StartFailures
+from uniqfifo._start import StartFailures, warn_of_eviction
 from uniqfifo.connect import close, opener
 from uniqfifo.errors import NotStarted
 from uniqfifo.storage import QueueType, Storage
@@ -34,7 +34,8 @@ class RedisQueueProvider:
         """Make all three queues ready: migrate each LIST, or for `list` check each key's type.
 
         Raises StartRefused or StartUnknown if one of them is not, after trying all three, and
-        NotExecuted without a server. Starting again checks and migrates again.
+        NotExecuted without a server. Starting again checks and migrates again. Logs a warning, as
+        `uniqfifo`, if the server may evict a queue and says so.
         """
         self._queues = {}
         try:
@@ -49,6 +50,7 @@ class RedisQueueProvider:
                 with failures.of(queue.key):
                     queue.make_ready()
             failures.raise_any()
+            warn_of_eviction([queue.evicted_by() for queue in queues.values()])
         except BaseException:
             self.stop()
             raise

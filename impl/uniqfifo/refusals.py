@@ -42,6 +42,8 @@ _TABLE: dict[str, Reason] = {
     r"Write commands not allowed after non deterministic": Reason.UNSUPPORTED_SERVER,
     r"max number of clients": Reason.TOO_MANY_CLIENTS,
     r"SCORELIMIT\b": Reason.SCORE_LIMIT,
+    # What the client library makes of READONLY where Sentinel named the server.
+    r"The previous master is now a slave": Reason.READONLY,
 }
 
 _PATTERNS = [(re.compile(_IN_FRONT + pattern), reason) for pattern, reason in _TABLE.items()]

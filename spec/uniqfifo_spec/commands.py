@@ -180,6 +180,17 @@ class ZRangeFirst(ZSetCommand):
 
 
 @dataclass(frozen=True, slots=True)
+class ZRangeAll(ZSetCommand):
+    """Every id, in leaving order."""
+
+    def on(self, entries: Entries) -> tuple[Reply, Entries]:
+        return tuple(id for _, id in entries), entries
+
+    def wire(self, key: Any) -> tuple[Any, ...]:
+        return ("ZRANGE", key, 0, -1)
+
+
+@dataclass(frozen=True, slots=True)
 class ZLastScore(ZSetCommand):
     """The last entry as (id, score), or ()."""
 

@@ -1,5 +1,6 @@
 """`uniqfifo check`: compares an implementation with the specification, clause by clause."""
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -81,7 +82,7 @@ def check(
     _refuse_nonsense(url, binary, command, list_, fix, page, lose_answers)
     try:
         known = ExpectedFailures.read(list_) if list_ and list_.exists() else ExpectedFailures()
-        with _bench(url, binary) as bench, _progress(as_json) as progress:
+        with _bench(url, binary) as bench, _progress(as_json) as progress, _warnings_once():
             implementation = port(command, bench) if command else UNIQFIFO
             chosen = _choose(storages, implementation)
             reports = checks.check(
@@ -157,6 +158,24 @@ def _progress(hidden: bool) -> Iterator[checks.Progress]:
             bar.update(task, description=what, completed=done, total=total or None)
 
         yield show
+
+
+@contextmanager
+def _warnings_once() -> Iterator[None]:
+    """A check calls start() a thousand times. What that warns of is said once."""
+    said: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        known = record.getMessage() in said
+        said.add(record.getMessage())
+        return not known
+
+    log = logging.getLogger("uniqfifo")
+    log.addFilter(is_new)
+    try:
+        yield
+    finally:
+        log.removeFilter(is_new)
 
 
 def _verdict(reports: list[Report], known: ExpectedFailures, list_: Path | None, fix: bool) -> int:
