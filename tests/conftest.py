@@ -1,7 +1,7 @@
 """Which servers the tests run on, and the fixtures that give a test one of them.
 
 - `server`: a real server, started once per worker and shared; one test for each selected name
-- `binary`: the path of its binary, for tests that start several
+- `binary`: the path of its binary, for tests that start several; `binary_of(name)` likewise
 - `client`: a `redis.Redis` on fakeredis and on each of those servers
 - `server_name`: the name alone, for `private_server(name, *args)`, which starts one for this test
 - `prefix`: a fresh key prefix; whatever the test leaves under it is deleted
@@ -44,6 +44,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=os.environ.get("UNIQFIFO_REQUIRE") == "1",
         help="fail where a server is missing, or none of the tests ran on it (UNIQFIFO_REQUIRE=1)",
     )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Two for each core: what a test waits for is mostly a server."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -139,15 +145,25 @@ def client(server_name: str, request: pytest.FixtureRequest) -> Iterator[redis.R
 
 
 @pytest.fixture
-def private_server(request: pytest.FixtureRequest) -> Iterator[Callable[..., Server]]:
+def binary_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """`binary_of(name)` is the path of a server's binary."""
+
+    def binary_of(name: str) -> str:
+        if not _allowed(request.config, name):
+            pytest.skip(f"needs {name}, not selected by --servers")
+        _require(request, name)
+        return _path(name)
+
+    return binary_of
+
+
+@pytest.fixture
+def private_server(binary_of: Callable[[str], str]) -> Iterator[Callable[..., Server]]:
     """`private_server(name, *args, password=None)` starts one to configure, flush or kill."""
     with ExitStack() as stack:
 
         def start(name: str, *args: str, password: str | None = None) -> Server:
-            if not _allowed(request.config, name):
-                pytest.skip(f"needs {name}, not selected by --servers")
-            _require(request, name)
-            return stack.enter_context(spawn(_path(name), *args, password=password))
+            return stack.enter_context(spawn(binary_of(name), *args, password=password))
 
         yield start
 

@@ -21,6 +21,8 @@ from uniqfifo_spec.designs import atomic
 from uniqfifo_spec.explore import Configuration, explore
 from uniqfifo_spec.rejected import SET_AND_LIST
 
+pytestmark = pytest.mark.once
+
 KEYS = ("p-workflows", "p-events", "p-index")
 
 

@@ -15,6 +15,8 @@ import pytest
 from tests import servers
 from uniqfifo_spec.conformance.spawn import Server
 
+pytestmark = pytest.mark.once
+
 
 def uniqfifo(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
     """Run the command line as a user does, in a terminal of 80 columns."""
@@ -49,7 +51,7 @@ def test_check_at_a_url(server: Server) -> None:
     assert server.client().keys("{uniqfifo-check}-*") == []
 
 
-@pytest.mark.once
+@pytest.mark.servers("redis-5.0", "valkey-9.1")
 def test_check_on_a_private_server(server_name: str) -> None:
     binary = servers.binary(server_name)
     if binary is None:

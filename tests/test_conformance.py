@@ -55,6 +55,7 @@ def problems(report: Report) -> list[str]:
     return [tally.problem for tally in report.tallies.values() if tally.failures]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("storage", STORAGES)
 def test_every_transition_on_the_embedded_server(storage: str) -> None:
     with embedded() as bench:
@@ -93,6 +94,7 @@ def test_every_transition_with_a_client_of_the_callers(
     assert problems(report) == []
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("storage", STORAGES)
 def test_random_sequences_on_the_embedded_server(storage: str) -> None:
     report = Report(storage)

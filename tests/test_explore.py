@@ -17,6 +17,8 @@ from uniqfifo_spec.explore.scenarios import SCENARIOS
 from uniqfifo_spec.keyspace import List
 from uniqfifo_spec.rejected import DESIGNS
 
+pytestmark = pytest.mark.once
+
 AXIOMS: tuple[Axiom, ...] = ("strict", "nondecreasing", "any")
 FALSE_ANSWERS = ("linearizable", "linearizable-to-bag")
 

@@ -22,6 +22,8 @@ from uniqfifo_spec.fifo import Id, Pending
 from uniqfifo_spec.keyspace import List
 from uniqfifo_spec.rejected import LEGACY, SET_AND_LIST, set_and_list_dequeue
 
+pytestmark = pytest.mark.once
+
 Effects = Callable[[Operation, Pending], Outcomes]
 Run = list[Move]
 

@@ -34,6 +34,8 @@ from uniqfifo_spec.fifo import Id, Pending
 from uniqfifo_spec.keyspace import List, Score
 from uniqfifo_spec.rejected import LEGACY, SET_AND_LIST
 
+pytestmark = pytest.mark.once
+
 
 @dataclass(frozen=True, slots=True)
 class ZAdd(ZSetCommand):

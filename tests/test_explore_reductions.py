@@ -30,6 +30,8 @@ from uniqfifo_spec.fifo import Id
 from uniqfifo_spec.keyspace import Value, ZSet
 from uniqfifo_spec.rejected import LEGACY, SET_AND_LIST
 
+pytestmark = pytest.mark.once
+
 A, B = enqueue(b"a"), enqueue(b"b")
 
 BENCHMARK: tuple[tuple[Operation, ...], ...] = (

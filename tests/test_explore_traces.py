@@ -15,6 +15,8 @@ from uniqfifo_spec.explore.events import End
 from uniqfifo_spec.keyspace import List, ZSet
 from uniqfifo_spec.rejected import DESIGNS, LEGACY, SET_AND_LIST
 
+pytestmark = pytest.mark.once
+
 SPEC = Path(__file__).parents[1] / "spec"
 
 

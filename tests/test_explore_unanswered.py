@@ -13,6 +13,8 @@ from uniqfifo_spec.explore.events import Call, End, Step
 from uniqfifo_spec.explore.linearizable import Linearizable, to_fifo
 from uniqfifo_spec.keyspace import List
 
+pytestmark = pytest.mark.once
+
 
 def explained(pending: Sequence[bytes], *history: tuple[Operation, Answer | End]) -> bool:
     """Whether these calls, made one after the other, are linearizable to fifo."""

@@ -10,6 +10,8 @@ import pytest
 from tests.histories import Workload, explainable, simulate
 from uniqfifo_spec.history import Call, History, Model, Outcome, Verdict, judge
 
+pytestmark = pytest.mark.once
+
 MODELS: list[Model] = ["fifo", "bag"]
 
 SMALL = {

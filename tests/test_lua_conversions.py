@@ -23,6 +23,8 @@ from uniqfifo_spec.conformance.session import Call, Implementation, Put, Session
 from uniqfifo_spec.conformance.spawn import Server
 from uniqfifo_spec.keyspace import List, Other, ZSet
 
+pytestmark = pytest.mark.once
+
 on_every_server = pytest.mark.servers(FAKE, *ALL)
 STORAGES = ("list", "zset", "zset-strict")
 

@@ -15,6 +15,8 @@ from tests.faults import RUN_ZSET, snapshot
 from uniqfifo import RedisQueueProvider, StartRefused, UniqueQueue, WrongKeyType, scripts
 from uniqfifo_spec.conformance.spawn import Server
 
+pytestmark = pytest.mark.once
+
 on_every_server = pytest.mark.servers(FAKE, *RUN_ZSET)
 LENGTHS = (1, 3_999, 4_000, 7_999, 8_000, 9_000, 100_000)
 

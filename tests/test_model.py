@@ -8,6 +8,8 @@ from uniqfifo_spec.conformance.scope import CLOCK, IDS, lists, zsets
 from uniqfifo_spec.designs import LIST, STORAGES, TOP_SCORE, ZSET, ZSET_STRICT, Design, run
 from uniqfifo_spec.keyspace import List, Other, Value, ZSet, pending
 
+pytestmark = pytest.mark.once
+
 LISTS: list[Value] = [None, *lists()]
 ZSETS: list[Value] = [None, *zsets(at_clock=True)]
 

@@ -99,16 +99,6 @@ def test_the_callers_client_is_neither_changed_nor_closed(server: Server, prefix
     assert [each["id"] for each in client.client_list()] == [each["id"] for each in connections]
 
 
-def test_a_client_made_from_a_url_is_closed_by_stop(server: Server, prefix: str) -> None:
-    observer = server.client()
-    before = len(observer.client_list())
-    queues = RedisQueueProvider(server.url, prefix)
-    queues.start()
-    assert len(observer.client_list()) == before + 1
-    queues.stop()
-    assert len(observer.client_list()) == before
-
-
 def test_every_start_migrates_again(server: Server, prefix: str) -> None:
     raw = server.client()
     queues = RedisQueueProvider(server.url, prefix)

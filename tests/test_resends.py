@@ -19,7 +19,7 @@ from uniqfifo_spec.conformance.session import Implementation
 from uniqfifo_spec.conformance.spawn import Server
 from uniqfifo_spec.designs import STORAGES
 
-pytestmark = pytest.mark.servers("redis-7.0", "valkey-9.1")
+pytestmark = [pytest.mark.once, pytest.mark.servers("redis-7.0", "valkey-9.1")]
 
 
 class ThroughTheRetryLayer(wrong.Host):

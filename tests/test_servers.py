@@ -9,6 +9,8 @@ import pytest
 
 from tests import servers
 
+pytestmark = pytest.mark.once
+
 
 def run_pytest(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A small run of its own, without this run's settings."""

@@ -19,6 +19,8 @@ from uniqfifo import Reason, UniqueQueue, scripts
 from uniqfifo_spec.conformance.bench import Bench, embedded
 from uniqfifo_spec.designs import TOP_SCORE
 
+pytestmark = pytest.mark.once
+
 on_every_server = pytest.mark.servers(FAKE, *RUN_ZSET)
 
 BATCH = [f"{(number * 7919) % 1009:x}" for number in range(300)]

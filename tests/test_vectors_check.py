@@ -16,6 +16,8 @@ from uniqfifo_spec.conformance.spawn import Server
 from uniqfifo_spec.conformance.vectors_check import run_vectors
 from uniqfifo_spec.vectors.vector import FLOORS
 
+pytestmark = pytest.mark.once
+
 COUNTS = {"list": 57, "zset": 103, "zset-strict": 106}
 FLOOR_SERVERS = {"2.8.17": "redis-2.8", "3.2": "redis-3.2"}
 
