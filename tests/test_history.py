@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.histories import Workload, explainable, simulate
-from uniqfifo_spec.history import Call, History, Model, Outcome, Verdict, judge
+from uniqfifo_spec.history import Call, History, Model, Outcome, Verdict, judge, judge_both
 
 pytestmark = pytest.mark.once
 
@@ -65,6 +65,8 @@ def test_the_judge_says_what_brute_force_says(name: str) -> None:
                 expected = explainable(each, model)
                 assert says_yes(each, model) is expected, (seed, model, each)
                 seen[expected] += 1
+            both = tuple(judgement.verdict for judgement in judge_both(each))
+            assert both == (judge(each, "bag").verdict, judge(each, "fifo").verdict)
     assert min(seen.values()) > 20  # both answers, so that neither is a matter of course
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from math import inf
 
-from uniqfifo_spec.history import History, Judgement, Outcome, Verdict, judge
+from uniqfifo_spec.history import History, Judgement, Outcome, Verdict, judge_both
 
 LIMIT = 1_000_000
 """How many configurations a verdict may cost."""
@@ -27,10 +27,9 @@ class Kind(StrEnum):
 
 def kinds(history: History) -> set[Kind]:
     """All that is to be said of it."""
-    fifo = judge(history, "fifo", limit=LIMIT)
-    if fifo.verdict is Verdict.EXPLAINABLE:  # then a bag explains it, too
+    bag, fifo = judge_both(history, limit=LIMIT)
+    if fifo.verdict is Verdict.EXPLAINABLE:
         return {_explained(fifo)}
-    bag = judge(history, "bag", limit=LIMIT)
     if Verdict.UNDECIDED in (fifo.verdict, bag.verdict):
         return {Kind.UNDECIDED}
     if bag.verdict is Verdict.EXPLAINABLE:

@@ -16,7 +16,7 @@ from uniqfifo_spec.conformance.report import Report
 from uniqfifo_spec.conformance.session import Implementation
 from uniqfifo_spec.conformance.targets import Failed, Target
 from uniqfifo_spec.fifo import Id
-from uniqfifo_spec.history import Call, History, Model, Outcome, Verdict, judge
+from uniqfifo_spec.history import Call, History, Model, Outcome, Verdict, judge, judge_both
 from uniqfifo_spec.history.calls import Operation
 from uniqfifo_spec.keyspace import List, Value, ZSet, pending
 
@@ -26,11 +26,8 @@ ROUNDS = {"quick": 60, "ci": 200, "nightly": 2000}
 IDS: tuple[Id, ...] = (b"a", b"b")
 
 # `zset` promises order only while the clock strictly increases, and nobody sees that it does.
-_MODELS: dict[str, list[tuple[Model, str]]] = {
-    "list": [("bag", "CON-1"), ("fifo", "CON-2")],
-    "zset": [("bag", "CON-1")],
-    "zset-strict": [("bag", "CON-1"), ("fifo", "CON-2")],
-}
+_ORDERED = ("list", "zset-strict")
+_CLAUSES: dict[Model, str] = {"bag": "CON-1", "fifo": "CON-2"}
 
 
 def run(
@@ -98,10 +95,11 @@ def _call(name: str, host: Target, id: Id | None) -> Call:
 
 
 def _judged(history: History, storage: str) -> Iterator[Judged]:
-    for model, clause in _MODELS[storage]:
-        judgement = judge(history, model)
+    both = storage in _ORDERED
+    for judgement in judge_both(history) if both else (judge(history, "bag"),):
+        clause = _CLAUSES[judgement.model]
         if judgement.verdict is Verdict.UNEXPLAINABLE:
-            yield Judged(clause, f"no order of these calls explains them on a {model}")
+            yield Judged(clause, f"no order of these calls explains them on a {judgement.model}")
         else:
             yield Judged(clause, undecided=judgement.verdict is Verdict.UNDECIDED)
 

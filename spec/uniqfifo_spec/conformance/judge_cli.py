@@ -3,13 +3,13 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from uniqfifo_spec.history import Call, History, Judgement, Outcome, Verdict, judge
+from uniqfifo_spec.history import Call, History, Judgement, Outcome, Verdict, judge, judge_both
 from uniqfifo_spec.history.recording import BadRecord, read
 
 _COLOURS = {
@@ -29,7 +29,7 @@ _COLOURS = {
     help="bag lets a dequeue take any pending id.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def judge_command(file: Path, model: str, as_json: bool) -> None:
+def judge_command(file: Path, model: Literal["fifo", "bag", "both"], as_json: bool) -> None:
     """Judge a recorded concurrent history, queue by queue.
 
     FILE is NDJSON, as PORTING.md says. Exits 0 if everything can be explained, 1 if something
@@ -41,9 +41,9 @@ def judge_command(file: Path, model: str, as_json: bool) -> None:
     except BadRecord as problem:
         raise click.ClickException(f"{file}: {problem}") from None
     judgements = [
-        (queue, history, judge(history, each))
+        (queue, history, each)
         for queue, history in histories.items()
-        for each in (("bag", "fifo") if model == "both" else (model,))
+        for each in (judge_both(history) if model == "both" else (judge(history, model),))
     ]
     if as_json:
         rows = [_as_json(queue, judgement) for queue, _, judgement in judgements]

@@ -19,7 +19,7 @@ from uniqfifo_spec.history.calls import (
 )
 from uniqfifo_spec.history.explain import Explanation, RolledBack
 from uniqfifo_spec.history.objects import Model
-from uniqfifo_spec.history.verdict import LIMIT, Judgement, Point, Verdict, judge
+from uniqfifo_spec.history.verdict import LIMIT, Judgement, Point, Verdict, judge, judge_both
 
 __all__ = [
     "LIMIT",
@@ -37,4 +37,5 @@ __all__ = [
     "Stamp",
     "Verdict",
     "judge",
+    "judge_both",
 ]
