@@ -136,8 +136,9 @@ def test_one_configuration_with_its_shortest_trace() -> None:
         (["legacy", "--initial", "a", "--property", "nothing-lost"], 1, "in 5 steps"),
         (["--scenario", "late-old-host", "--property", "never-wedged"], 1, "= error WRONGTYPE"),
         (["--scenario", "rollback", "--property", "never-wedged"], 1, "in 0 steps"),
-        (["lists"], 2, "no such design: lists"),
-        (["set+set"], 2, "no such design: set+set"),
+        (["lists"], 2, "no such design: 'lists'"),
+        (["set+set"], 2, "no such design: 'set+set'"),
+        (["list+"], 2, "no such design: ''"),
         (["list", "--scenario", "cutover"], 2, "not both"),
     ],
 )

@@ -170,13 +170,13 @@ def _clients(names: str, number: int | None) -> tuple[Design, ...]:
 
 def _split(names: str) -> Iterator[str]:
     """Names of designs; one of them has a plus sign of its own."""
-    rest = names
+    rest = f"{names}+"
     while rest:
-        fitting = [name for name in DESIGNS if f"{rest}+".startswith(f"{name}+")]
-        if not fitting:
-            raise click.UsageError(f"no such design: {rest}; there are {', '.join(DESIGNS)}")
-        yield fitting[0]
-        rest = rest[len(fitting[0]) + 1 :]
+        fitting = next((name for name in DESIGNS if rest.startswith(f"{name}+")), None)
+        if fitting is None:
+            raise click.UsageError(f"no such design: {rest[:-1]!r}; there are {', '.join(DESIGNS)}")
+        yield fitting
+        rest = rest.removeprefix(f"{fitting}+")
 
 
 def _print_matrix(operations: int, as_json: bool) -> None:
