@@ -14,7 +14,7 @@ from tests.robustness import record
 from tests.robustness.cli import main, quick_cells
 from tests.robustness.faults import FAULTS
 from tests.robustness.run import run
-from tests.robustness.soak import soak
+from tests.robustness.soak import leaks, soak
 from tests.robustness.verdict import Kind, kinds
 from uniqfifo_spec.history import UNTOLD, Call, History, Outcome
 
@@ -99,6 +99,14 @@ def test_a_soak(binary_of: BinaryOf) -> None:
     binary_of("redis-7.0")
     (seen,) = soak("redis-7.0", 10, seed=1)
     assert seen.is_right and seen.calls > 1000
+    assert leaks([seen, seen]) == []
+    grown = replace(
+        seen,
+        client_memory=2 * seen.client_memory,
+        server_memory=2 * seen.server_memory,
+        connections=25,
+    )
+    assert len(leaks([seen, grown])) == 3
 
 
 def test_the_record_has_every_fault_on_every_server_as_expected() -> None:

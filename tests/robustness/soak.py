@@ -35,6 +35,7 @@ from tests.robustness.worker import Plan
 from uniqfifo_spec.fifo import Pending
 
 CLIENTS, ROUND = 8, 10.0
+GROWTH = 1.2  # of memory, from the first round to the last
 STRIKES = (
     *("script-flush", "connections-killed", "stopped", "killed-aof-always", "readonly"),
     *("out-of-memory", "busy", "no-replicas", "wrong-password", "too-many-clients", "none"),
@@ -136,6 +137,18 @@ def _told(seen: Round) -> str:
     )
 
 
+def leaks(rounds: Sequence[Round]) -> list[str]:
+    """What grew that must not."""
+    found = []
+    if rounds[-1].client_memory > GROWTH * rounds[0].client_memory:
+        found.append("the clients' memory grows")
+    if rounds[-1].server_memory > GROWTH * rounds[0].server_memory:
+        found.append("the server's memory grows")
+    if max(each.connections for each in rounds) > CLIENTS * len(QUEUES):
+        found.append("there are more connections than calls can use at once")
+    return found
+
+
 @click.command()
 @click.option("--server", default="redis-7.0", type=click.Choice(list(servers.SOURCES)))
 @click.option("--seconds", default=120.0, show_default=True)
@@ -151,7 +164,10 @@ def main(server: str, seconds: float, seed: int) -> None:
         f"{rounds[-1].client_memory / 1e6:.1f} MB, connections "
         f"{min(each.connections for each in rounds)} to {max(each.connections for each in rounds)}"
     )
-    sys.exit(0 if all(each.is_right for each in rounds) else 1)
+    grown = leaks(rounds)
+    for problem in grown:
+        click.echo(f"! {problem}")
+    sys.exit(0 if all(each.is_right for each in rounds) and not grown else 1)
 
 
 if __name__ == "__main__":
