@@ -45,6 +45,7 @@ def test_check_as_json_and_as_a_page(tmp_path: Path) -> None:
     assert "An absent id is added at the tail" in page.read_text("utf-8")
 
 
+@pytest.mark.servers("redis-6.2", "valkey-8.1")
 def test_check_at_a_url(server: Server) -> None:
     done = uniqfifo("check", server.url, "--storage", "zset-strict")
     assert (done.returncode, done.stderr) == (0, "")

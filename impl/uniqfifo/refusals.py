@@ -42,8 +42,6 @@ _TABLE: dict[str, Reason] = {
     r"Write commands not allowed after non deterministic": Reason.UNSUPPORTED_SERVER,
     r"max number of clients": Reason.TOO_MANY_CLIENTS,
     r"SCORELIMIT\b": Reason.SCORE_LIMIT,
-    # What the client library makes of READONLY where Sentinel named the server.
-    r"The previous master is now a slave": Reason.READONLY,
 }
 
 _PATTERNS = [(re.compile(_IN_FRONT + pattern), reason) for pattern, reason in _TABLE.items()]
@@ -66,9 +64,15 @@ _CODES = {
 }
 
 
+# What it makes of READONLY on a connection that Sentinel manages.
+_DEMOTED = "The previous master is now a slave"
+
+
 def server_text(error: BaseException | None) -> str:
     """The answer that the client library made this error from, its code in front again."""
     text = str(error)
+    if text == _DEMOTED:
+        return f"READONLY {text}"
     kinds = (kind.__name__ for kind in type(error).__mro__)
     code = next((_CODES[kind] for kind in kinds if kind in _CODES), None)
     return f"{code} {text}" if code and not text.startswith(code) else text
