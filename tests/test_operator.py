@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -172,12 +173,15 @@ def test_it_waits_for_long_unless_the_url_says_otherwise(
 
     def noted(url: str, **options: Any) -> Any:
         made.append(connect(url, **options))
+        if len(made) == 1:  # the one that only looks whether somebody answers
+            return made[0]
         raise NotExecuted(Reason.CONNECTION, "not now")
 
     monkeypatch.setattr(_console, "connect", noted)
+    monkeypatch.setattr(move_cli, "_greet", lambda *_: None)
     arguments = [f"redis://127.0.0.1:1{query}", "app"]
     CliRunner().invoke(getattr(move_cli, command), arguments)
-    (client,) = made
+    _, client = made
     assert client.connection_pool.connection_kwargs["socket_timeout"] == timeout
 
 
@@ -235,6 +239,20 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: st
     assert done.returncode == 2
     assert message in done.stderr and done.stderr.startswith("uniqfifo: ")
     assert (done.stderr.count("\n"), done.stdout) == (1, "")
+
+
+@pytest.mark.servers("redis-7.0")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_server_that_does_not_answer_is_not_waited_for(
+    private_server: Callable[..., Server], server_name: str, command: str
+) -> None:
+    server = private_server(server_name)
+    server.process.send_signal(signal.SIGSTOP)
+    done = uniqfifo(command, server.url, "app")
+    server.process.send_signal(signal.SIGCONT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("uniqfifo: not executed, no connection: Timeout")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.servers("redis-5.0", "valkey-9.1")

@@ -10,8 +10,12 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from uniqfifo._calls import Calls
 from uniqfifo._console import client_at, json_option, printable, status
+from uniqfifo._exchange import Client
+from uniqfifo._once import call
 from uniqfifo._queue import UniqueQueue
+from uniqfifo._route import route_to
 from uniqfifo.errors import NotExecuted, OutcomeUnknown, QueueError, Reason
 from uniqfifo.storage import QueueType, Storage
 
@@ -68,6 +72,8 @@ def _move(
     storage: Storage,
     work: Callable[[UniqueQueue], int],
 ) -> None:
+    with client_at(url, prefix) as client:  # if nobody answers, that is told in seconds
+        _greet(client, QueueType.WORKFLOW.key(prefix))
     patient = {} if re.search(r"[?&]socket_timeout=", url) else {"socket_timeout": _LONG}
     with client_at(url, prefix, **patient) as client:
         outcomes: dict[str, int | QueueError] = {}
@@ -75,8 +81,6 @@ def _move(
             key = queue.key(prefix)
             with status(f"moving {printable(key)}", as_json):
                 outcomes[key] = _tried(work, UniqueQueue(client, key, storage))
-        if all(_is_without_server(outcome) for outcome in outcomes.values()):
-            raise next(each for each in outcomes.values() if isinstance(each, QueueError))
     done = not any(isinstance(outcome, QueueError) for outcome in outcomes.values())
     if as_json:
         rows = [_moved_as_json(key, outcome) for key, outcome in outcomes.items()]
@@ -88,15 +92,20 @@ def _move(
     sys.exit(0 if done else 1)
 
 
+def _greet(client: Client, key: str) -> None:
+    """Raise if no server answers; what one refuses is told for each key later."""
+    try:
+        call(route_to(client, key, awaited=False), Calls(key, Storage.LIST).type())
+    except NotExecuted as refused:
+        if refused.reason in _NO_SERVER:
+            raise
+
+
 def _tried(work: Callable[[UniqueQueue], int], queue: UniqueQueue) -> int | QueueError:
     try:
         return work(queue)
     except QueueError as error:
         return error
-
-
-def _is_without_server(outcome: int | QueueError) -> bool:
-    return isinstance(outcome, NotExecuted) and outcome.reason in _NO_SERVER
 
 
 def _moved(outcome: int | QueueError, into: str) -> Text:
