@@ -78,6 +78,46 @@ def memory_limit(judge: redis.Redis, spare: int = -100_000) -> Iterator[None]:
         judge.config_set("maxmemory", 0)
 
 
+@contextmanager
+def endless_script(server: Server) -> Iterator[None]:
+    """Meanwhile the server runs a script of somebody else, and says that it is busy."""
+
+    def run() -> None:
+        with server.client() as client, suppress(redis.ResponseError):  # it is killed
+            client.eval("while true do end", 0)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    with server.client() as client:
+        with suppress(redis.ResponseError):
+            while client.ping():
+                time.sleep(0.01)
+        yield
+        client.script_kill()
+    thread.join()
+
+
+@contextmanager
+def failing_snapshots(server: Server) -> Iterator[None]:
+    """Meanwhile the server cannot save, so it refuses to write."""
+
+    def save(status: str) -> None:
+        client.bgsave(schedule=False)
+        deadline = time.monotonic() + 10
+        while client.info("persistence")["rdb_last_bgsave_status"] != status:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    blocked = server.directory / "dump.rdb"
+    blocked.mkdir()
+    with server.client() as client:
+        client.config_set("save", "3600 1")
+        save("err")
+        yield
+        blocked.rmdir()
+        save("ok")
+
+
 def start_replica(private_server: Callable[..., Server], name: str) -> tuple[Server, Server]:
     """A primary, and a replica that follows it."""
     primary = private_server(name)

@@ -4,10 +4,8 @@ Users, keys and ids are called like error codes here, since servers quote them.
 Covers B20 (redis/redis-py#3443): READONLY inside a script arrives as a general error.
 """
 
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,8 @@ from tests.faults import (
     HAVE_ACL,
     RUN_ZSET,
     await_copy,
+    endless_script,
+    failing_snapshots,
     memory_limit,
     since,
     start_replica,
@@ -127,23 +127,6 @@ def test_busy(lent: Server, judge: redis.Redis, server_name: str) -> None:
         assert_refused(client, EVERY, Reason.BUSY, server_name)
 
 
-@contextmanager
-def endless_script(server: Server) -> Iterator[None]:
-    def run() -> None:
-        with server.client() as client, suppress(redis.ResponseError):  # it is killed
-            client.eval("while true do end", 0)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    with server.client() as client:
-        with suppress(redis.ResponseError):
-            while client.ping():
-                time.sleep(0.01)
-        yield
-        client.script_kill()
-    thread.join()
-
-
 @pytest.mark.servers(*ALL)
 def test_out_of_memory(lent: Server, judge: redis.Redis, server_name: str) -> None:
     with lent.client() as client, unchanged(judge), memory_limit(judge):
@@ -152,21 +135,8 @@ def test_out_of_memory(lent: Server, judge: redis.Redis, server_name: str) -> No
 
 @pytest.mark.servers(*ALL)
 def test_failing_persistence(lent: Server, judge: redis.Redis, server_name: str) -> None:
-    def save(status: str) -> None:
-        judge.bgsave(schedule=False)
-        deadline = time.monotonic() + 10
-        while judge.info("persistence")["rdb_last_bgsave_status"] != status:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-
-    blocked = lent.directory / "dump.rdb"
-    blocked.mkdir()
-    judge.config_set("save", "3600 1")
-    save("err")
-    with lent.client() as client, unchanged(judge):
+    with lent.client() as client, unchanged(judge), failing_snapshots(lent):
         assert_refused(client, WRITES, Reason.MISCONF, server_name)
-    blocked.rmdir()
-    save("ok")
 
 
 @pytest.mark.servers(*ALL)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
-import redis
-
-from tests.faults import memory_limit, since
+from tests.faults import endless_script, failing_snapshots, memory_limit, since
 from tests.robustness.catalogue import SERVERS, fault
 from tests.robustness.queues import QUEUES
 from tests.robustness.stage import Stage
@@ -59,41 +54,15 @@ def without_a_permission(stage: Stage) -> None:
 def busy(stage: Stage) -> None:
     """A script of somebody else runs for long"""
     stage.set(lua_time_limit=20)
-    with endless_script(stage):
+    with endless_script(stage.server):
         time.sleep(SO_LONG)
-
-
-@contextmanager
-def endless_script(stage: Stage) -> Iterator[None]:
-    def run() -> None:
-        with stage.admin() as admin, suppress(redis.ResponseError):  # it is killed
-            admin.eval("while true do end", 0)
-
-    thread = threading.Thread(target=run)
-    with stage.admin() as admin:
-        thread.start()
-        yield
-        admin.script_kill()
-    thread.join()
 
 
 @fault("misconf", refused={Reason.MISCONF})
 def failing_persistence(stage: Stage) -> None:
     """Snapshots fail, so the server refuses to write"""
-    blocked = stage.server.directory / "dump.rdb"
-    blocked.mkdir()
-    with stage.admin() as admin:
-        admin.config_set("save", "3600 1")
-        _save(admin, "err")
+    with failing_snapshots(stage.server):
         time.sleep(SO_LONG)
-        blocked.rmdir()
-        _save(admin, "ok")
-
-
-def _save(admin: redis.Redis, status: str) -> None:
-    admin.bgsave(schedule=False)
-    while admin.info("persistence")["rdb_last_bgsave_status"] != status:
-        time.sleep(0.01)
 
 
 @fault("no-replicas", refused={Reason.NO_REPLICAS})
