@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,10 +10,12 @@ from pathlib import Path
 import pytest
 import redis
 
+import uniqfifo.asyncio
+from tests import test_cli
 from tests.cluster import move_slot, owner_of, start_cluster
 from tests.faults import HAVE_ACL
 from tests.proxy import LOOPBACK
-from uniqfifo import QueueType, RedisQueueProvider, UniqueQueue
+from uniqfifo import NotExecuted, QueueType, Reason, RedisQueueProvider, StartRefused, UniqueQueue
 from uniqfifo_spec.conformance.spawn import Server
 
 pytestmark = [pytest.mark.once, pytest.mark.servers(*HAVE_ACL)]
@@ -24,7 +27,22 @@ STORAGES = {"list-host": "list", "zset-host": "zset", "strict-host": "zset-stric
 
 
 def test_there_is_a_user_for_each_storage() -> None:
-    assert USERS.keys() == STORAGES.keys()
+    assert USERS.keys() == {*STORAGES, "operator"}
+
+
+def test_the_operator_can_inspect_and_move(server: Server, client: redis.Redis) -> None:
+    client.execute_command("ACL", "SETUSER", "operator", "reset", *USERS["operator"].split())
+    client.rpush("app-events", "a", "b", "a")
+    url = server.url.replace("redis://", "redis://operator:secret@")
+    try:
+        for command in ("inspect", "migrate", "inspect", "rollback"):
+            done = test_cli.uniqfifo(command, url, "app")
+            assert (done.returncode, done.stderr) == (0, ""), done.stdout
+            assert "unknown" not in done.stdout
+        assert client.lrange("app-events", 0, -1) == [b"a", b"b"]
+    finally:
+        client.execute_command("ACL", "DELUSER", "operator")
+        client.delete("app-events")
 
 
 @pytest.mark.parametrize("name", STORAGES)
@@ -72,6 +90,27 @@ def test_in_a_cluster_three_more_permissions_are_enough(binary: str) -> None:
         for step in move_slot(slot, source, target):
             assert queue.enqueue(step) is True
         assert [queue.dequeue() for _ in range(2)] == ["a", "open"]
+
+
+@pytest.mark.servers("redis-6.2", "redis-8.2", "valkey-9.1")
+def test_a_cluster_that_lets_nobody_in_says_why(binary: str) -> None:
+    rules = USERS["zset-host"].split()
+    with ExitStack() as stack:
+        nodes = start_cluster(stack, binary)
+        for node in nodes:
+            with node.client() as admin:
+                admin.execute_command("ACL", "SETUSER", "worker", "reset", *rules)
+        for password, reason in (
+            ("wrong", Reason.AUTHENTICATION),
+            ("secret", Reason.NO_PERMISSION),  # not for CLUSTER SLOTS
+        ):
+            url = f"redis+cluster://worker:{password}@{LOOPBACK}:{nodes[0].port}"
+            with pytest.raises(NotExecuted) as caught:
+                RedisQueueProvider(url, "app").start()
+            assert caught.value.reason is reason, caught.value
+            with pytest.raises(StartRefused) as refused:
+                asyncio.run(uniqfifo.asyncio.RedisQueueProvider(url, "app").start())
+            assert {error.reason for error in refused.value.errors.values()} == {reason}
 
 
 def test_every_file_that_it_names_is_there() -> None:

@@ -15,14 +15,17 @@ import uniqfifo.asyncio
 from uniqfifo import (
     NotExecuted,
     NotStarted,
+    OutcomeUnknown,
     QueueType,
     Reason,
     RedisQueueProvider,
     StartRefused,
+    StartUnknown,
     Storage,
     UniqueQueue,
     WrongKeyType,
 )
+from uniqfifo._start import StartFailures
 from uniqfifo_spec import AsyncInMemoryQueueProvider, InMemoryQueueProvider
 from uniqfifo_spec.conformance.spawn import Server
 from uniqfifo_spec.conformance.targets import Awaited
@@ -227,3 +230,28 @@ def test_the_other_kind_of_client_is_refused_at_once() -> None:
 def test_an_option_that_the_client_does_not_know_is_one_clear_error() -> None:
     with pytest.raises(ValueError, match="an option that the client does not know"):
         RedisQueueProvider("redis://127.0.0.1/0?colour=red", "app").start()
+
+
+def test_what_was_made_ready_before_the_server_went_is_not_forgotten() -> None:
+    gone = NotExecuted(Reason.CONNECTION, "not executed, no connection")
+    failures = StartFailures()
+    with pytest.raises(NotExecuted), failures.of("first"):
+        raise gone
+
+    failures = StartFailures()
+    with failures.of("first"):
+        pass  # it may have been migrated
+    with failures.of("second"):
+        raise gone
+    with pytest.raises(StartRefused) as refused:
+        failures.raise_any()
+    assert refused.value.errors == {"second": gone}
+
+    failures = StartFailures()
+    with failures.of("first"):
+        raise OutcomeUnknown("outcome unknown")
+    with failures.of("second"):
+        raise gone
+    with pytest.raises(StartUnknown) as unknown:
+        failures.raise_any()
+    assert [*unknown.value.errors] == ["first", "second"]

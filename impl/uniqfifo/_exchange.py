@@ -3,6 +3,7 @@
 import os
 import select
 import socket
+from collections.abc import Iterator
 from inspect import Parameter, signature
 from typing import Any, Protocol
 
@@ -82,8 +83,18 @@ def meaning_of(error: Exception, sent: bool) -> QueueError:
     if reason := reason_of(error):
         return NotExecuted(reason, f"not executed ({reason}): {server_text(error)}")
     if not sent:
+        # A cluster client says that it reached no node, and not why.
+        for cause in _causes(error):
+            if reason := reason_of(cause):
+                return NotExecuted(reason, f"not executed ({reason}): {server_text(cause)}")
         return NotExecuted(Reason.CONNECTION, f"not executed, no connection: {error}")
     return OutcomeUnknown(f"outcome unknown, it may have been executed once: {error}")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    while cause := error.__cause__ or error.__context__:
+        yield cause
+        error = cause
 
 
 def _ready(lender: Lender, connection: Connection) -> Steps[Connection]:

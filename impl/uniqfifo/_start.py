@@ -21,17 +21,20 @@ class StartFailures:
 
     def __init__(self) -> None:
         self._errors: dict[str, QueueError] = {}
+        self._tried = 0
 
     @contextmanager
     def of(self, key: str) -> Iterator[None]:
-        """Note the error of making this key ready. Without a server the rest need no try."""
+        """Note the error of making this key ready.
+
+        Without a server for the first one nothing has been done, and the rest need no try.
+        """
+        self._tried += 1
         try:
             yield
-        except NotExecuted as error:
-            if error.reason is Reason.CONNECTION:
+        except QueueError as error:
+            if self._tried == 1 and _is_without_server(error):
                 raise
-            self._errors[key] = error
-        except OutcomeUnknown as error:
             self._errors[key] = error
 
     def raise_any(self) -> None:
@@ -40,6 +43,10 @@ class StartFailures:
             raise StartUnknown(self._errors)
         if self._errors:
             raise StartRefused(self._errors)
+
+
+def _is_without_server(error: QueueError) -> bool:
+    return isinstance(error, NotExecuted) and error.reason is Reason.CONNECTION
 
 
 def warn_of_eviction(policies: Iterable[str | None]) -> None:

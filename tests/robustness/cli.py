@@ -24,7 +24,13 @@ SECONDS, SEED = 3.0, 1
 @click.option(
     "--server", "names", multiple=True, type=click.Choice(list(servers.SOURCES)), metavar="NAME"
 )
-@click.option("--seconds", default=SECONDS, show_default=True, help="of traffic in each run")
+@click.option(
+    "--seconds",
+    default=SECONDS,
+    type=click.FloatRange(min=0.1),
+    show_default=True,
+    help="of traffic in each run",
+)
 @click.option("--seed", default=SEED, show_default=True)
 @click.option(
     "--implementation",
@@ -63,6 +69,8 @@ def main(
         return
     if not cells:
         raise click.UsageError("no such fault is meant for such a server: see --list")
+    if record_file and not record_file.parent.is_dir():
+        raise click.UsageError(f"there is no folder {record_file.parent} for the record")
     results: list[Result] = []
     missing = broken = 0
     for fault, server in cells:
@@ -91,13 +99,10 @@ def main(
 
 
 def _cells(faults: tuple[str, ...], names: tuple[str, ...]) -> Iterator[tuple[Fault, str]]:
-    """What was asked for by name is run; otherwise what is meant for each other."""
+    """Every fault with every server for which it is meant, of those that were asked for."""
     for name in faults or FAULTS:
         fault = FAULTS[name]
-        if faults and names:
-            yield from ((fault, server) for server in names)
-        else:
-            yield from ((fault, each) for each in fault.servers if each in names or not names)
+        yield from ((fault, each) for each in fault.servers if each in names or not names)
 
 
 def quick_cells(faults: tuple[str, ...] = ()) -> Iterator[tuple[Fault, str]]:

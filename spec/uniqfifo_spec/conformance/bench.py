@@ -113,7 +113,11 @@ class Bench:
             pipeline.pttl(key)
             pipeline.lrange(key, 0, -1)
             pipeline.zrange(key, 0, -1, withscores=True)
-        replies = iter(pipeline.execute(raise_on_error=False))
+        answers = pipeline.execute(raise_on_error=False)
+        for answer in answers:  # of LRANGE and ZRANGE one is of the wrong type, or both
+            if isinstance(answer, redis.RedisError) and not str(answer).startswith("WRONGTYPE"):
+                raise answer
+        replies = iter(answers)
         return [_seen(*four) for four in zip(replies, replies, replies, replies, strict=True)]
 
     def run(self, command: Command, key: str) -> None:
@@ -127,8 +131,16 @@ class Bench:
         try:
             yield prefix
         finally:
-            for key in self.keys(prefix):
-                self.judge.delete(key)
+            with suppress(redis.ConnectionError, redis.TimeoutError):  # the server has gone
+                for key in self.keys(prefix):
+                    self.judge.delete(key)
+
+    def answers(self) -> bool:
+        """Whether the server is still there."""
+        try:
+            return bool(self.judge.ping())
+        except redis.RedisError:
+            return False
 
     def keys(self, prefix: str) -> list[bytes]:
         """Every key under `prefix`."""

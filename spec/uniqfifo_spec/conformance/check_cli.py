@@ -5,9 +5,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 import redis
+from hypothesis.configuration import set_hypothesis_home_dir
 from rich.console import Console
 from rich.progress import Progress
 
@@ -85,9 +87,10 @@ def check(
         with _bench(url, binary) as bench, _progress(as_json) as progress, _warnings_once():
             implementation = port(command, bench) if command else UNIQFIFO
             chosen = _choose(storages, implementation)
-            reports = checks.check(
-                bench, implementation, chosen, profile, progress, lose_answers=lose_answers
-            )
+            with _while_it_answers(bench), _hypothesis_elsewhere():
+                reports = checks.check(
+                    bench, implementation, chosen, profile, progress, lose_answers=lose_answers
+                )
             title = f"{implementation.name} on {bench.name}"
     except ProtocolError as error:
         print(f"uniqfifo: the port does not conform: {error}", file=sys.stderr)
@@ -176,6 +179,29 @@ def _warnings_once() -> Iterator[None]:
         yield
     finally:
         log.removeFilter(is_new)
+
+
+@contextmanager
+def _while_it_answers(bench: Bench) -> Iterator[None]:
+    """Whatever goes wrong inside when the server has gone, goes wrong because of that."""
+    try:
+        yield
+    except Exception:
+        if bench.answers():
+            raise
+        message = "the check could not run: the server does not answer any more"
+        raise click.ClickException(message) from None
+
+
+@contextmanager
+def _hypothesis_elsewhere() -> Iterator[None]:
+    """What Hypothesis writes goes into a folder that goes with the check."""
+    with TemporaryDirectory(prefix="uniqfifo-") as folder:
+        set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(None)
 
 
 def _verdict(reports: list[Report], known: ExpectedFailures, list_: Path | None, fix: bool) -> int:
