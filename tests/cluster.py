@@ -11,7 +11,7 @@ from typing import Any
 
 import redis
 
-from tests.proxy import LOOPBACK
+from tests.proxy import LOOPBACK, Proxy
 from uniqfifo_spec.conformance.spawn import CannotSpawn, Server, spawn
 
 SLOTS = 16384
@@ -41,6 +41,20 @@ def start_cluster(stack: ExitStack, binary: str, count: int = 3) -> list[Server]
         ask(node, "ADDSLOTS", *range(first, end))
     join(nodes)
     return nodes
+
+
+def start_behind(stack: ExitStack, proxy: Proxy, binary: str) -> tuple[Server, Server]:
+    """A node that has all slots but one and says that it is where the proxy is, and another.
+
+    Some clients forget a node that failed them, so they need to know another one.
+    """
+    node = start_node(stack, binary, announced_port=proxy.port)
+    proxy.target = node.port
+    other = start_node(stack, binary)
+    ask(node, "ADDSLOTS", *range(1, SLOTS))
+    ask(other, "ADDSLOTS", 0)
+    join([node, other])
+    return node, other
 
 
 def join(nodes: list[Server]) -> None:

@@ -118,6 +118,16 @@ def failing_snapshots(server: Server) -> Iterator[None]:
         save("ok")
 
 
+def slow_log(count: int) -> bytes:
+    """Commands for an append-only file with which a server is long in loading it."""
+
+    def command(*words: bytes) -> bytes:
+        sized = [b"$%d\r\n%b\r\n" % (len(word), word) for word in words]
+        return b"*%d\r\n%b" % (len(words), b"".join(sized))
+
+    return command(b"SELECT", b"0") + command(b"EVAL", b"for i = 1, 2000 do end", b"0") * count
+
+
 def start_replica(private_server: Callable[..., Server], name: str) -> tuple[Server, Server]:
     """A primary, and a replica that follows it."""
     primary = private_server(name)

@@ -18,7 +18,7 @@ import redis
 import redis.asyncio.sentinel
 import redis.sentinel
 
-from tests.cluster import SLOTS, ask, join, move_slot, start_node
+from tests.cluster import move_slot, start_behind
 from tests.faults import away, patient, start_replica
 from tests.hosts import Host
 from tests.proxy import LOOPBACK, Proxy
@@ -38,15 +38,8 @@ CLUSTERS: dict[str, Callable[[int], Any]] = {
 
 @contextmanager
 def cluster_behind(proxy: Proxy, binary: str) -> Iterator[tuple[Server, Server]]:
-    """A node that has all slots but one and says that it is where the proxy is, and another."""
     with ExitStack() as stack:
-        node = start_node(stack, binary, announced_port=proxy.port)
-        proxy.target = node.port
-        other = start_node(stack, binary)
-        ask(node, "ADDSLOTS", *range(1, SLOTS))
-        ask(other, "ADDSLOTS", 0)
-        join([node, other])
-        yield node, other
+        yield start_behind(stack, proxy, binary)
 
 
 @pytest.mark.parametrize("kind", CLUSTERS)

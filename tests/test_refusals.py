@@ -25,6 +25,7 @@ from tests.faults import (
     failing_snapshots,
     memory_limit,
     since,
+    slow_log,
     start_replica,
     user,
 )
@@ -178,12 +179,7 @@ def test_too_many_clients(lent: Server, judge: redis.Redis, server_name: str) ->
 
 @pytest.mark.servers(*ALL)
 def test_loading(private_server: StartServer, server_name: str, tmp_path: Path) -> None:
-    def command(*words: bytes) -> bytes:
-        sized = [b"$%d\r\n%b\r\n" % (len(word), word) for word in words]
-        return b"*%d\r\n%b" % (len(words), b"".join(sized))
-
-    log = command(b"SELECT", b"0") + command(b"EVAL", b"for i = 1, 2000 do end", b"0") * 100_000
-    (tmp_path / "appendonly.aof").write_bytes(log)
+    (tmp_path / "appendonly.aof").write_bytes(slow_log(100_000))
     server = private_server(server_name, "--dir", f"{tmp_path}", "--appendonly", "yes")
     calls = {(Storage.LIST, "dequeue"), (Storage.ZSET, "enqueue")}
     for options in ({}, SILENT):

@@ -19,7 +19,7 @@ import redis.asyncio.retry
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from tests.cluster import SLOTS, ask, join, start_node
+from tests.cluster import start_behind
 from tests.hosts import Host
 from tests.proxy import (
     DELIVERED,
@@ -74,13 +74,7 @@ def start_proxied() -> Iterator[Callable[[str], tuple[Proxy, Server]]]:
         @cache
         def start(binary: str) -> tuple[Proxy, Server]:
             proxy = stack.enter_context(Proxy())
-            node = start_node(stack, binary, announced_port=proxy.port)
-            proxy.target = node.port
-            # Some clients forget a node that failed them, so they need to know another one.
-            other = start_node(stack, binary)
-            ask(node, "ADDSLOTS", *range(1, SLOTS))
-            ask(other, "ADDSLOTS", 0)
-            join([node, other])
+            node, _ = start_behind(stack, proxy, binary)
             return proxy, node
 
         yield start

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
-from tests.faults import await_copy
+from tests.faults import await_copy, slow_log
 from tests.proxy import Proxy
 from tests.robustness.catalogue import fault
 from tests.robustness.clock import FOLLOW, behind
@@ -57,17 +57,11 @@ def stopped(stage: Stage) -> None:
 def loading(stage: Stage) -> None:
     """`kill -9`, and then the server is long in loading what it had"""
     stage.kill()
-    slow = _command(b"EVAL", b"for i = 1, 2000 do end", b"0")
     log = max(stage.server.directory.rglob("*.aof"), key=lambda path: "incr" in path.name)
     with log.open("ab") as file:
-        file.write(_command(b"SELECT", b"0") + slow * 40_000)
+        file.write(slow_log(40_000))
     stage.restart()
     stage.await_up()
-
-
-def _command(*words: bytes) -> bytes:
-    sized = [b"$%d\r\n%b\r\n" % (len(word), word) for word in words]
-    return b"*%d\r\n%b" % (len(words), b"".join(sized))
 
 
 @fault("readonly", refused={Reason.READONLY})

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from tests import servers
 from tests.robustness import wrong
 from tests.robustness.catalogue import Fault
 from tests.robustness.log import ANSWERED, NOT_EXECUTED, UNKNOWN, UNTYPED, Entry
 from tests.robustness.queues import FIRST, QUEUES
-from tests.robustness.stage import Stage
+from tests.robustness.stage import Stage, staged
 from tests.robustness.traffic import NO_CALL_LASTS, Hung, Traffic
 from tests.robustness.verdict import Kind, kinds
 from tests.robustness.worker import Plan
@@ -65,17 +62,10 @@ def run(
     fault: Fault, server: str, seconds: float, seed: int, implementation: str = "ours"
 ) -> Result:
     """Put up the servers, let clients work on them for so long, strike in the middle, and judge."""
-    binary = servers.binary(server)
-    if binary is None:
-        raise servers.Missing(servers.why_missing(server))
-    with tempfile.TemporaryDirectory(prefix="uniqfifo-") as folder:
-        stage = Stage(str(binary), Path(folder), fault.args)
-        try:
-            fault.setting(stage)
-            stage.fill()
-            return _run(fault, server, seconds, stage, _plans(fault, stage, seed, implementation))
-        finally:
-            stage.close()
+    with staged(server, fault.args) as stage:
+        fault.setting(stage)
+        stage.fill()
+        return _run(fault, server, seconds, stage, _plans(fault, stage, seed, implementation))
 
 
 def _plans(fault: Fault, stage: Stage, seed: int, implementation: str) -> list[Plan]:

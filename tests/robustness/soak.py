@@ -10,13 +10,10 @@ the clients and of the server are read.
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 import click
@@ -28,7 +25,7 @@ from tests.robustness.log import ANSWERED, UNTYPED, Entry
 from tests.robustness.of_servers import ALWAYS
 from tests.robustness.queues import FIRST, QUEUES
 from tests.robustness.run import OPTIONS, SERVED_WITHIN, history_of
-from tests.robustness.stage import Stage, single
+from tests.robustness.stage import Stage, single, staged
 from tests.robustness.traffic import Traffic
 from tests.robustness.verdict import Kind, kinds
 from tests.robustness.worker import Plan
@@ -70,14 +67,8 @@ class Round:
 
 def soak(server: str, seconds: float, seed: int) -> list[Round]:
     """Rounds for so long in all, each told on standard output as it ends."""
-    binary = servers.binary(server)
-    if binary is None:
-        raise servers.Missing(servers.why_missing(server))
     random = Random(seed)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="uniqfifo-")))
-        stage = Stage(str(binary), folder, ALWAYS)
-        stack.callback(stage.close)
+    with staged(server, ALWAYS) as stage:
         single(stage)
         stage.fill()
         target = {**stage.target, "options": OPTIONS}
@@ -87,7 +78,7 @@ def soak(server: str, seconds: float, seed: int) -> list[Round]:
             )
             for number in range(CLIENTS)
         ]
-        stage.traffic = stack.enter_context(Traffic(plans, folder))
+        stage.traffic = stage.stack.enter_context(Traffic(plans, stage.folder))
         stage.traffic.await_ready()
         pending = {queue: tuple(id.encode() for id in FIRST) for queue in QUEUES}
         rounds = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 
 import redis
 
+from tests import servers
 from tests.cluster import ask, join, owner_of, start_cluster, start_node
 from tests.faults import await_copy
 from tests.proxy import LOOPBACK, Proxy
@@ -118,8 +120,19 @@ class Stage:
 
         await_true(answers)
 
-    def close(self) -> None:
-        self.stack.close()
+
+@contextmanager
+def staged(server: str, args: tuple[str, ...]) -> Iterator[Stage]:
+    """An empty stage for this server. Raises Missing without its binary."""
+    binary = servers.binary(server)
+    if binary is None:
+        raise servers.Missing(servers.why_missing(server))
+    with tempfile.TemporaryDirectory(prefix="uniqfifo-") as folder:
+        stage = Stage(f"{binary}", Path(folder), args)
+        try:
+            yield stage
+        finally:
+            stage.stack.close()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
