@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from functools import partial
 
 import redis
 
@@ -16,7 +17,14 @@ from tests.sentinel import SERVICE, await_true
 from uniqfifo import Reason
 
 SERVERS = ("redis-6.2", "redis-8.2", "valkey-9.1")
-LEADERLESS = {Reason.CONNECTION, Reason.READONLY, Reason.CLUSTER_DOWN, Reason.MASTER_DOWN}
+
+leaderless = partial(
+    fault,
+    servers=SERVERS,
+    refused={Reason.CONNECTION, Reason.READONLY, Reason.CLUSTER_DOWN, Reason.MASTER_DOWN},
+    unknown=True,
+)
+"""A fault in which for a while nobody has the key."""
 
 
 @fault("slots-moved", servers=SERVERS, setting=clustered, seen=False)
@@ -42,14 +50,7 @@ def cluster_node_stopped(stage: Stage) -> None:
         time.sleep(0.3)
 
 
-@fault(
-    "cluster-failover",
-    servers=SERVERS,
-    setting=clustered,
-    refused=LEADERLESS,
-    unknown=True,
-    seen=False,
-)
+@leaderless("cluster-failover", setting=clustered, seen=False)
 def cluster_failover(stage: Stage) -> None:
     """CLUSTER FAILOVER, as an operator orders it"""
     assert stage.replica
@@ -57,14 +58,7 @@ def cluster_failover(stage: Stage) -> None:
     _await_primary(stage)
 
 
-@fault(
-    "cluster-node-killed",
-    servers=SERVERS,
-    setting=clustered,
-    refused=LEADERLESS,
-    unknown=True,
-    rolls_back=True,
-)
+@leaderless("cluster-node-killed", setting=clustered, rolls_back=True)
 def cluster_node_killed(stage: Stage) -> None:
     """`kill -9` of a primary: its replica takes over"""
     with stage.may_roll_back():
@@ -72,15 +66,7 @@ def cluster_node_killed(stage: Stage) -> None:
         _await_primary(stage)
 
 
-@fault(
-    "sentinel-failover",
-    servers=SERVERS,
-    setting=supervised,
-    refused=LEADERLESS,
-    unknown=True,
-    rolls_back=True,
-    seen=False,
-)
+@leaderless("sentinel-failover", setting=supervised, rolls_back=True, seen=False)
 def sentinel_failover(stage: Stage) -> None:
     """SENTINEL FAILOVER, as an operator orders it"""
     with redis.Redis(LOOPBACK, stage.target["port"], protocol=2) as sentinel:
@@ -93,14 +79,7 @@ def sentinel_failover(stage: Stage) -> None:
     _await_primary(stage)
 
 
-@fault(
-    "sentinel-primary-killed",
-    servers=SERVERS,
-    setting=supervised,
-    refused=LEADERLESS,
-    unknown=True,
-    rolls_back=True,
-)
+@leaderless("sentinel-primary-killed", setting=supervised, rolls_back=True)
 def sentinel_primary_killed(stage: Stage) -> None:
     """`kill -9` of the primary: Sentinel makes its replica the primary"""
     with stage.may_roll_back():
