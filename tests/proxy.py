@@ -174,9 +174,11 @@ class Proxy:
                         passed += len(piece)
                     case Reset("reply"):
                         return _reset(client)
-                client.sendall(piece)
                 if fault == Reset(DELIVERED):
-                    return _reset(client)
+                    with self._lock:  # who has the reply and asks `count` finds the reset done
+                        client.sendall(piece)
+                        return _reset(client)
+                client.sendall(piece)
 
     def _fault_for(self, piece: bytes) -> Fault | None:
         with self._lock:
