@@ -101,7 +101,8 @@ class Proxy:
         """Close all connections as a server does: in order, and without a word."""
         with self._lock:
             for connection in self._open:
-                connection.shutdown(socket.SHUT_RDWR)
+                with suppress(OSError):  # the other side, or a fault, may have ended it already
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """End it. Harmless twice."""
