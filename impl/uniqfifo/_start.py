@@ -1,7 +1,7 @@
 """What start() makes of what its queues meet: one error, and a warning."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from uniqfifo.errors import (
@@ -49,12 +49,16 @@ def _is_without_server(error: QueueError) -> bool:
     return isinstance(error, NotExecuted) and error.reason is Reason.CONNECTION
 
 
-def warn_of_eviction(policies: Iterable[str | None]) -> None:
-    """Log one warning for each policy by which a server may evict queues; None is harmless."""
-    for policy in dict.fromkeys(filter(None, policies)):
+def warn_of_eviction(policies: Mapping[str, str | None]) -> None:
+    """Log one warning for each policy by which a server may evict queues, by their keys.
+
+    In a cluster each key has its own server, and that its own policy. None is harmless.
+    """
+    for policy in dict.fromkeys(filter(None, policies.values())):
         _log.warning(
-            "maxmemory-policy is %s: when memory runs short, the server may evict a whole queue, "
-            "and its ids are gone. Choose noeviction or a volatile-* policy: queues have no time "
-            "to live.",
+            "maxmemory-policy is %s: when memory runs short, the server may evict a whole queue "
+            "(%s), and its ids are gone. Choose noeviction or a volatile-* policy: queues have no "
+            "time to live.",
             policy,
+            ", ".join(key for key, found in policies.items() if found == policy),
         )

@@ -107,7 +107,7 @@ class RedisQueueProvider:
                 with failures.of(queue.key):
                     await queue.make_ready()
             failures.raise_any()
-            warn_of_eviction([await queue.evicted_by() for queue in queues.values()])
+            warn_of_eviction({queue.key: await queue.evicted_by() for queue in queues.values()})
         except BaseException:
             await self.stop()
             raise

@@ -50,7 +50,7 @@ class RedisQueueProvider:
                 with failures.of(queue.key):
                     queue.make_ready()
             failures.raise_any()
-            warn_of_eviction([queue.evicted_by() for queue in queues.values()])
+            warn_of_eviction({queue.key: queue.evicted_by() for queue in queues.values()})
         except BaseException:
             self.stop()
             raise
