@@ -256,6 +256,14 @@ def test_a_server_that_does_not_answer_is_not_waited_for(
 
 
 @pytest.mark.servers("redis-5.0", "valkey-9.1")
+@pytest.mark.parametrize("command", ["inspect", *COMMANDS])
+def test_a_database_that_the_server_does_not_have(server: Server, command: str) -> None:
+    done = uniqfifo(command, f"redis://{LOOPBACK}:{server.port}/99", "app")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1 and "DB index is out of range" in done.stderr
+
+
+@pytest.mark.servers("redis-5.0", "valkey-9.1")
 def test_a_server_that_wants_a_password(
     server_name: str, private_server: Callable[..., Server]
 ) -> None:

@@ -13,7 +13,7 @@ from uniqfifo._exchange import Client, exchange
 from uniqfifo._once import call
 from uniqfifo._route import route_to
 from uniqfifo._steps import Steps, run
-from uniqfifo.errors import QueueError
+from uniqfifo.errors import NotExecuted, QueueError, Reason
 from uniqfifo.refusals import is_refusal_of_the_call, server_text
 from uniqfifo.storage import Storage, encode_key
 
@@ -32,6 +32,8 @@ class Facts:
     key: str
     unknown: dict[str, str]
     """Facts that the server refused to tell, and what it said."""
+    replica_of: str | None = None
+    """The primary, as host:port, of a server that is a replica."""
     type: str | None = None
     """The answer of TYPE: `none` for an absent key."""
     pending: int | None = None
@@ -82,6 +84,10 @@ class _Reader:
         with self._facts("type"):
             # A whole call: in a cluster it finds out who has the key.
             self.told["type"] = call(self._route, self._calls.type())
+        with self._facts("replica_of"):
+            match self._ask(b"ROLE"):
+                case [b"slave", host, port, *_]:
+                    self.told["replica_of"] = f"{host.decode()}:{port}"
         with self._facts("ttl"):
             ttl = self._ask(b"PTTL", self._key)
             self.told["ttl"] = ttl if ttl >= 0 else None
@@ -143,6 +149,8 @@ class _Reader:
             refusal = error.__cause__
             if refusal is None or not is_refusal_of_the_call(refusal):
                 raise
+            if isinstance(error, NotExecuted) and error.reason is Reason.CONNECTION:
+                raise  # it was the connection that was refused
             self.unknown.update(dict.fromkeys(names, server_text(refusal)))
 
 

@@ -37,6 +37,13 @@ def problems(keys: Sequence[Facts]) -> Iterator[str]:
 
 def notes(keys: Sequence[Facts]) -> Iterator[str]:
     """What is not wrong, and yet good to know; one sentence each."""
+    for primary in dict.fromkeys(facts.replica_of for facts in keys):
+        if primary:
+            read = [facts.key for facts in keys if facts.replica_of == primary]
+            yield (
+                f"{', '.join(read)} {'was' if len(read) == 1 else 'were'} read from a replica of "
+                f"{primary}, which may lag behind it: what counts is what the primary holds"
+            )
     for facts in keys:
         if facts.copies:
             copies = f"{facts.copies:,} further {'copy' if facts.copies == 1 else 'copies'}"

@@ -114,6 +114,7 @@ _ROWS: Mapping[str, tuple[str, Callable[[Facts], str]]] = {
 def _as_json(facts: Facts) -> dict[str, Any]:
     return {
         "key": facts.key,
+        "replica_of": facts.replica_of,
         "type": facts.type,
         "usable_by": facts.usable_by if facts.type else None,
         "pending": facts.pending,
