@@ -207,7 +207,7 @@ def test_a_client_of_one_node_is_told_that_it_is_the_wrong_one(nodes: list[Serve
     other = next(node for node in nodes if node is not owner_of("moving", nodes))
     with other.client() as client:
         for storage in Storage:
-            with pytest.raises(NotExecuted) as caught:
+            with pytest.raises(NotExecuted, match=r"redis\+cluster://") as caught:
                 UniqueQueue(client, "moving", storage).dequeue()
             assert caught.value.reason is Reason.REDIRECTED
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import redis
@@ -127,6 +128,21 @@ def test_a_service_that_sentinel_does_not_know(
         with pytest.raises(NotExecuted) as caught:
             provider.start()
         assert caught.value.reason is Reason.CONNECTION
+
+
+@pytest.mark.parametrize("opening", [connect, connect_async])
+def test_sentinels_that_cannot_be_asked_are_not_printed_with_their_password(
+    opening: Callable[[str], Any],
+) -> None:
+    secret = "sec)>)>)> ret"
+    query = f"?sentinel_password={quote(secret)}&password={quote(secret)}"
+    url = f"redis+sentinel://{LOOPBACK}:1,{LOOPBACK}:2/{SERVICE}{query}"
+    with Host(opening(url)) as host, pytest.raises(NotExecuted) as caught:
+        host.queue("app").size()
+    assert caught.value.reason is Reason.CONNECTION
+    said = str(caught.value)
+    assert said.startswith(f"not executed, no connection: No master found for '{SERVICE}' : ")
+    assert "ConnectionError" in said and "ret" not in said and len(said) < 200
 
 
 @pytest.mark.parametrize("storage", Storage)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from uniqfifo._steps import Steps, cancelled_once, unbroken
 from uniqfifo.errors import NotExecuted, OutcomeUnknown, QueueError, Reason
-from uniqfifo.refusals import is_refusal_of_the_call, reason_of, server_text
+from uniqfifo.refusals import is_refusal_of_the_call, reason_of, server_text, without_secrets
 
 Client = Any  # redis.Redis, redis.asyncio.Redis, their cluster twins, or those of valkey-py
 Connection = Any
@@ -17,6 +17,12 @@ Request = tuple[bytes | int, ...]
 
 # Only Linux has the first one. Elsewhere the client library's own look at the connection has to do.
 _CLOSED = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR | select.POLLNVAL
+
+
+# What an answer of the server does not say to those who do not know it.
+_HINTS = {
+    Reason.REDIRECTED: "; only a client for clusters follows that, as redis+cluster:// makes one",
+}
 
 
 class Lender(Protocol):
@@ -81,13 +87,15 @@ def _packed(request: Request) -> list[bytes]:
 def meaning_of(error: Exception, sent: bool) -> QueueError:
     """What this failure of a call means. A refusal by the server settles it at any stage."""
     if reason := reason_of(error):
-        return NotExecuted(reason, f"not executed ({reason}): {server_text(error)}")
+        hint = _HINTS.get(reason, "")
+        return NotExecuted(reason, f"not executed ({reason}): {server_text(error)}{hint}")
     if not sent:
         # A cluster client says that it reached no node, and not why.
         for cause in _causes(error):
             if reason := reason_of(cause):
                 return NotExecuted(reason, f"not executed ({reason}): {server_text(cause)}")
-        return NotExecuted(Reason.CONNECTION, f"not executed, no connection: {error}")
+        message = f"not executed, no connection: {without_secrets(error)}"
+        return NotExecuted(Reason.CONNECTION, message)
     return OutcomeUnknown(f"outcome unknown, it may have been executed once: {error}")
 
 

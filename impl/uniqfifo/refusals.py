@@ -67,6 +67,18 @@ _CODES = {
 # What it makes of READONLY on a connection that Sentinel manages.
 _DEMOTED = "The previous master is now a slave"
 
+# How it prints a Sentinel that it could not ask: the whole client, redis-py 6 with its password.
+_SENTINEL = re.compile("<.*> - ", re.DOTALL)
+
+
+def without_secrets(error: BaseException) -> str:
+    """What the client library says of a failure, fit to be shown.
+
+    It is cut so generously, up to the last Sentinel's failure, because a password may hold whatever
+    else could mark its end.
+    """
+    return _SENTINEL.sub("", str(error))
+
 
 def server_text(error: BaseException | None) -> str:
     """The answer that the client library made this error from, its code in front again."""

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from uniqfifo import NotExecuted
+from uniqfifo.refusals import without_secrets
 from uniqfifo_spec.conformance import check as checks
 from uniqfifo_spec.conformance import shown
 from uniqfifo_spec.conformance.bench import Bench, at_url, embedded, spawned
@@ -99,7 +100,7 @@ def check(
         message = f"the embedded server needs {missing.name}: pip install 'uniqfifo[check]'"
         raise click.ClickException(message) from None
     except (CannotSpawn, redis.RedisError, NotExecuted, OSError, ValueError) as error:
-        raise click.ClickException(f"the check could not run: {error}") from None
+        raise click.ClickException(f"the check could not run: {without_secrets(error)}") from None
     if as_json:
         click.echo(shown.as_json(title, profile, reports))
     else:
@@ -165,12 +166,12 @@ def _progress(hidden: bool) -> Iterator[checks.Progress]:
 
 @contextmanager
 def _warnings_once() -> Iterator[None]:
-    """A check calls start() a thousand times. What that warns of is said once."""
+    """A check calls start() a thousand times, on as many keys. A warning is said for the first."""
     said: set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
-        known = record.getMessage() in said
-        said.add(record.getMessage())
+        known = record.msg in said
+        said.add(record.msg)
         return not known
 
     log = logging.getLogger("uniqfifo")

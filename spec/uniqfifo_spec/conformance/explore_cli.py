@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from uniqfifo import NotExecuted, scripts
+from uniqfifo.refusals import without_secrets
 from uniqfifo_spec.conformance.bench import raw_client, server_name
 from uniqfifo_spec.conformance.replay import Replayed
 from uniqfifo_spec.conformance.replay import replay as replayed
@@ -136,7 +137,7 @@ def replay(trace: TextIO, url: str, as_json: bool) -> None:
             for name, steps in traces.items():
                 found[name] = replayed(steps, client, SCRIPTS)
     except (redis.RedisError, NotExecuted, OSError, ValueError) as error:
-        raise click.ClickException(f"the replay could not run: {error}") from None
+        raise click.ClickException(f"the replay could not run: {without_secrets(error)}") from None
     except (KeyError, TypeError, AttributeError):
         raise click.ClickException("TRACE is not what `uniqfifo explore --json` prints") from None
     if not found:
