@@ -160,9 +160,14 @@ def test_the_command(tmp_path: Path) -> None:
     file.write_bytes(b"".join(lines(call("enqueue", 0, 1, id="a"), call("dequeue", 2, 3, id="b"))))
     done = uniqfifo("judge", str(file))
     assert done.returncode == 1
-    assert "The first point that nothing explains" in done.stdout and "b'b'" in done.stdout
+    assert "The first point that nothing explains" in done.stdout and "│ 'b' " in done.stdout
     result = json.loads(uniqfifo("judge", str(file), "--json", "--model", "fifo").stdout)
     assert result["judgements"][0]["verdict"] == "unexplainable"
+    file.write_bytes(b"".join(lines(call("dequeue", 2, 3, id="[/]\x1b", queue="[/]\x1b[2J"))))
+    done = uniqfifo("judge", str(file))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("[/]\\x1b[2J as a bag: unexplainable")
+    assert "'[/]\\x1b'" in done.stdout and "\x1b" not in done.stdout
     file.write_text("{}\n")
     done = uniqfifo("judge", str(file))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -1,4 +1,4 @@
-"""What the operator's commands share: a client, a sign of life, and text that does no harm."""
+"""What the operator's commands share: a client, and a sign of life."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -34,8 +34,3 @@ def status(what: str, as_json: bool) -> Any:
     """A sign of life on a terminal; nothing in a pipe, and nothing beside JSON."""
     console = Console(stderr=True)
     return console.status(Text(what)) if console.is_terminal and not as_json else nullcontext()
-
-
-def printable(text: str) -> str:
-    """Keys may hold anything, and must not steer the terminal."""
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from uniqfifo._console import client_at, json_option, printable, status
+from uniqfifo._console import client_at, json_option, status
 from uniqfifo._facts import Facts, look
 from uniqfifo._findings import is_known, notes, problems, usable_by
-from uniqfifo.storage import QueueType, Storage, decode_id
+from uniqfifo.storage import QueueType, Storage, decode_id, printable
 
 _LONGEST_HEAD = 18  # characters
 

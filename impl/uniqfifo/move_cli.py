@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.text import Text
 
 from uniqfifo._calls import Calls
-from uniqfifo._console import client_at, json_option, printable, status
+from uniqfifo._console import client_at, json_option, status
 from uniqfifo._exchange import Client
 from uniqfifo._once import call
 from uniqfifo._queue import UniqueQueue
 from uniqfifo._route import route_to
 from uniqfifo.errors import NotExecuted, OutcomeUnknown, QueueError, Reason
-from uniqfifo.storage import QueueType, Storage
+from uniqfifo.storage import QueueType, Storage, printable
 
 # Seconds, unless the URL says otherwise. A million ids take some, in which the server is silent.
 _LONG = 600.0

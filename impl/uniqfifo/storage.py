@@ -64,3 +64,8 @@ def encode_id(id: str) -> bytes:
 def decode_id(wire: bytes) -> str:
     """The id that these bytes stand for; never fails, whoever wrote them."""
     return wire.decode("utf-8", "surrogateescape")
+
+
+def printable(text: str) -> str:
+    """Text for people, `repr`'s escapes for what might steer a terminal: keys may hold anything."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

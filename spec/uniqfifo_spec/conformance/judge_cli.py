@@ -7,8 +7,10 @@ from typing import Any, Literal
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from uniqfifo.storage import decode_id, printable
 from uniqfifo_spec.history import Call, History, Judgement, Outcome, Verdict, judge, judge_both
 from uniqfifo_spec.history.recording import BadRecord, read
 
@@ -59,7 +61,7 @@ def judge_command(file: Path, model: Literal["fifo", "bag", "both"], as_json: bo
 def _show(console: Console, queue: str, history: History, judgement: Judgement) -> None:
     colour, verdict = _COLOURS[judgement.verdict], judgement.verdict.value
     console.print(
-        f"{queue} as a {judgement.model}: [{colour}]{verdict}[/] "
+        f"{escape(printable(queue))} as a {judgement.model}: [{colour}]{verdict}[/] "
         f"({len(history.calls):,} calls, {judgement.configurations:,} configurations)"
     )
     point = judgement.point
@@ -73,16 +75,19 @@ def _show(console: Console, queue: str, history: History, judgement: Judgement) 
     for place in (*point.calls, *point.open):
         call = history.calls[place]
         ended = "open" if place in point.open else str(call.ret)
-        table.add_row(_shown(call), str(call.call), ended, call.client, _answered(call))
+        cells = (_shown(call), str(call.call), ended, printable(call.client), _answered(call))
+        table.add_row(*map(escape, cells))
     console.print(table)
 
 
 def _shown(call: Call) -> str:
-    return call.op if call.id is None else f"{call.op} {call.id!r}"
+    return call.op if call.id is None else f"{call.op} {decode_id(call.id)!r}"
 
 
 def _answered(call: Call) -> str:
-    return call.outcome.value if call.outcome is not Outcome.ANSWERED else repr(call.answer)
+    if call.outcome is not Outcome.ANSWERED:
+        return call.outcome.value
+    return repr(decode_id(call.answer) if isinstance(call.answer, bytes) else call.answer)
 
 
 def _as_json(queue: str, judgement: Judgement) -> dict[str, Any]:
