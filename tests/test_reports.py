@@ -12,6 +12,7 @@ import pytest
 from tests.test_cli import uniqfifo
 from uniqfifo_spec.conformance.expected import ExpectedFailures
 from uniqfifo_spec.conformance.oracle import Judged
+from uniqfifo_spec.conformance.protocol import ProtocolError
 from uniqfifo_spec.conformance.report import Report
 from uniqfifo_spec.conformance.shown import as_json, write
 from uniqfifo_spec.conformance.spawn import Server
@@ -90,3 +91,11 @@ def test_undecided_is_no_pass(tmp_path: Path) -> None:
     assert "skipped" in page.read_text("utf-8")
     report.add([Judged("ENQ-1", "wrong")])
     assert report.verdict == "does not conform"
+
+
+def test_what_a_port_says_does_not_steer_the_terminal(tmp_path: Path) -> None:
+    breach = ProtocolError("refuses-hello", "[/]\x1b[2J\n")
+    assert str(breach) == r"refuses-hello: [/]\x1b[2J\n"
+    page = tmp_path / "report.html"
+    write(page, "[/] on Redis", [Report("list")], ExpectedFailures())
+    assert "[/] on Redis: cases judged" in page.read_text("utf-8")

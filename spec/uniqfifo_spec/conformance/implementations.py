@@ -3,6 +3,7 @@
 from typing import Any
 
 from uniqfifo import RedisQueueProvider
+from uniqfifo.storage import printable
 from uniqfifo_spec.conformance.bench import Bench
 from uniqfifo_spec.conformance.protocol import ProtocolError
 from uniqfifo_spec.conformance.session import Implementation
@@ -25,7 +26,7 @@ def port(command: str, bench: Bench) -> Implementation:
         raise ValueError("a port needs a real server: give a URL or --spawn")
     hello = _introduce(command, bench, bench.url)
     return Implementation(
-        hello["implementation"]["name"],
+        printable(hello["implementation"]["name"]),
         lambda bench, prefix, storage: StdioTarget(command, bench.url or "", prefix, storage),
         f"StdioTarget({command!r}, bench.url, prefix, storage)",
         tuple(hello["storages"]),

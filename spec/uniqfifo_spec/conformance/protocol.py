@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 
+from uniqfifo.storage import printable
+
 VERSION = 1
 LONGEST_LINE = 16 * 1024 * 1024  # bytes, the line feed included
 
@@ -21,7 +23,7 @@ class ProtocolError(Exception):
     """The port broke the protocol. `fault` names how, the text says where."""
 
     def __init__(self, fault: str, message: str) -> None:
-        super().__init__(f"{fault}: {message}")
+        super().__init__(printable(f"{fault}: {message}"))
         self.fault = fault
 
 

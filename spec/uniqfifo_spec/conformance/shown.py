@@ -7,6 +7,7 @@ from pathlib import Path
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
@@ -19,7 +20,7 @@ _COLOURS = {"conforms": "green", "does not conform": "red", "undecided": "yellow
 
 def show(console: Console, title: str, reports: Sequence[Report]) -> None:
     """Print the clauses as a table, the verdicts, and how to see what failed."""
-    table = Table(title=f"{title}: cases judged", title_justify="left")
+    table = Table(title=f"{escape(title)}: cases judged", title_justify="left")
     table.add_column("clause", no_wrap=True)
     table.add_column("requirement")
     for report in reports:
