@@ -52,7 +52,7 @@ def test_check_at_a_url(server: Server) -> None:
     assert server.client().keys("{uniqfifo-check}-*") == []
 
 
-@pytest.mark.servers("redis-5.0", "valkey-9.1")
+@pytest.mark.servers("redis-5.0")
 def test_check_on_a_private_server(server_name: str) -> None:
     binary = servers.binary(server_name)
     if binary is None:
@@ -92,6 +92,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: st
     assert (done.stderr.count("\n"), done.stdout) == (1, "")
 
 
+@pytest.mark.servers("redis-5.0", "valkey-9.1")
 def test_a_server_that_wants_a_password(
     server_name: str, private_server: object, request: pytest.FixtureRequest
 ) -> None:

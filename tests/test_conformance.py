@@ -72,6 +72,7 @@ def test_every_transition_on_a_real_server(server: Server, storage: str) -> None
     assert report.transitions == REAL[storage]
 
 
+@pytest.mark.servers("redis-5.0", "redis-8.2", "valkey-9.1")
 @pytest.mark.parametrize("storage", STORAGES)
 def test_every_transition_through_asyncio(server: Server, storage: str) -> None:
     with at_url(server.url) as bench:
@@ -113,6 +114,8 @@ def test_random_sequences_on_a_real_server(server: Server, storage: str) -> None
     assert problems(report) == []
 
 
+@pytest.mark.once
+@pytest.mark.servers("redis-5.0", "valkey-9.1")
 def test_foreign_keys_are_untouched_and_none_is_left_behind(server: Server, prefix: str) -> None:
     foreign = {f"{prefix}-workflows": b"1", f"{prefix}-other": b"2", f"{prefix}": b"3"}
     client = server.client()

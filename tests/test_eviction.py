@@ -133,6 +133,7 @@ def test_fakeredis_has_nothing_to_tell(caplog: pytest.LogCaptureFixture) -> None
         assert caplog.records == []
 
 
+@pytest.mark.once
 @pytest.mark.servers("valkey-9.1")
 def test_a_check_which_starts_a_thousand_times_says_it_once(
     private_server: Callable[..., Server], server_name: str
