@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.test_cli import uniqfifo
+from uniqfifo_spec.conformance.bench import at_url
 from uniqfifo_spec.conformance.expected import ExpectedFailures
 from uniqfifo_spec.conformance.oracle import Judged
 from uniqfifo_spec.conformance.protocol import ProtocolError
@@ -91,6 +93,15 @@ def test_undecided_is_no_pass(tmp_path: Path) -> None:
     assert "skipped" in page.read_text("utf-8")
     report.add([Judged("ENQ-1", "wrong")])
     assert report.verdict == "does not conform"
+
+
+def test_a_program_that_shows_a_failure_keeps_the_password(
+    private_server: Callable[..., Server], server_name: str
+) -> None:
+    server = private_server(server_name, password="secret")
+    for url in (server.url, f"redis://127.0.0.1:{server.port}/0?password=secret&protocol=2"):
+        with at_url(url) as bench:
+            assert bench.source == f"at_url({url.replace('secret', 'PASSWORD')!r})"
 
 
 def test_what_a_port_says_does_not_steer_the_terminal(tmp_path: Path) -> None:

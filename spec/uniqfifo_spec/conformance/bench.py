@@ -5,6 +5,7 @@ pass by echoing. On a server that it did not start it touches only keys under it
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
-from urllib.parse import urlsplit
 
 import redis
 from redis.backoff import NoBackoff
@@ -22,6 +22,8 @@ from uniqfifo.connect import close, connect
 from uniqfifo_spec.commands import Command
 from uniqfifo_spec.conformance.spawn import spawn
 from uniqfifo_spec.keyspace import List, Other, Score, Value, ZSet
+
+_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)|(?<=password=)[^&]+")  # in a URL
 
 PREFIX = "{uniqfifo-check}"
 """What every key of a check begins with. The braces keep them together in a cluster."""
@@ -200,9 +202,7 @@ def at_url(url: str) -> Iterator[Bench]:
 
     Raises redis.RedisError or uniqfifo.NotExecuted if it cannot be reached.
     """
-    parts = urlsplit(url)
-    shown = url.replace(f":{parts.password}@", ":PASSWORD@") if parts.password else url
-    with _bench(url, f"at_url({shown!r})") as bench:
+    with _bench(url, f"at_url({_PASSWORD.sub('PASSWORD', url)!r})") as bench:
         yield bench
 
 
