@@ -85,9 +85,9 @@ def _shown(call: Call) -> str:
 
 
 def _answered(call: Call) -> str:
-    if call.outcome is not Outcome.ANSWERED:
-        return call.outcome.value
-    return repr(decode_id(call.answer) if isinstance(call.answer, bytes) else call.answer)
+    if call.outcome is Outcome.ANSWERED:
+        return repr(decode_id(call.answer) if isinstance(call.answer, bytes) else call.answer)
+    return str(call.outcome.value)
 
 
 def _as_json(queue: str, judgement: Judgement) -> dict[str, Any]:
