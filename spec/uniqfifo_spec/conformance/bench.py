@@ -108,19 +108,20 @@ class Bench:
         pipeline.execute()
 
     def seen(self, *keys: str) -> list[Seen]:
-        """Look at each key without changing it."""
+        """Look at each key without changing it. Nobody may change one meanwhile."""
         pipeline = self.judge.pipeline(transaction=False)
         for key in keys:
             pipeline.type(key)
-            pipeline.pttl(key)
-            pipeline.lrange(key, 0, -1)
-            pipeline.zrange(key, 0, -1, withscores=True)
-        answers = pipeline.execute(raise_on_error=False)
-        for answer in answers:  # of LRANGE and ZRANGE one is of the wrong type, or both
-            if isinstance(answer, redis.RedisError) and not str(answer).startswith("WRONGTYPE"):
-                raise answer
-        replies = iter(answers)
-        return [_seen(*four) for four in zip(replies, replies, replies, replies, strict=True)]
+        kinds = pipeline.execute()
+        for key, kind in zip(keys, kinds, strict=True):
+            if kind != b"none":
+                pipeline.pttl(key)
+            if kind == b"list":
+                pipeline.lrange(key, 0, -1)
+            if kind == b"zset":
+                pipeline.zrange(key, 0, -1, withscores=True)
+        replies = iter(pipeline.execute())
+        return [_seen(kind, replies) for kind in kinds]
 
     def run(self, command: Command, key: str) -> None:
         """Run one of the model's commands as a foreign writer would."""
@@ -149,19 +150,19 @@ class Bench:
         return sorted(self.judge.scan_iter(match=f"{prefix}*", count=1000))
 
 
-def _seen(kind: bytes, ttl: int, ids: Any, entries: Any) -> Seen:
-    """Make a value of what TYPE, PTTL, LRANGE and ZRANGE answered: one of the last two, or neither,
-    is no error.
-    """
+def _seen(kind: bytes, replies: Iterator[Any]) -> Seen:
+    """What is at a key of this type; of the replies, PTTL and LRANGE or ZRANGE are its own."""
+    if kind == b"none":
+        return Seen(None)
+    expires = next(replies) >= 0
     match kind:
-        case b"none":
-            return Seen(None)
         case b"list":
-            return Seen(List(tuple(ids)), ttl >= 0)
+            return Seen(List(tuple(next(replies))), expires)
         case b"zset":
-            return Seen(ZSet(tuple((_exact(score), id) for id, score in entries)), ttl >= 0)
+            entries = tuple((_exact(score), id) for id, score in next(replies))
+            return Seen(ZSet(entries), expires)
         case _:
-            return Seen(Other(kind.decode()), ttl >= 0)
+            return Seen(Other(kind.decode()), expires)
 
 
 def _exact(score: float) -> Score:
