@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import repeat
+from typing import Any
 
 import pytest
 import redis
 
 from tests import servers
 from tests.proxy import Proxy
-from uniqfifo import NotExecuted, Reason, _once
+from uniqfifo import NotExecuted, OutcomeUnknown, Reason, _once
 from uniqfifo_spec.conformance.spawn import Server
 
 HOSTILE_USERS = ("worker", "WRONGTYPE")
@@ -147,6 +148,26 @@ def await_copy(source: redis.Redis, copy: redis.Redis) -> None:
     while copy.get("mark") != mark:
         assert time.monotonic() < deadline, copy.info("replication")
         time.sleep(0.01)
+
+
+def await_promotion(new: Server, queue: Any, *meanwhile: Reason) -> None:
+    """Ask for the same thing, with right answers or right refusals, until the new primary answers.
+
+    Meanwhile there may be no connection, one to who is no primary any more, and these reasons.
+    """
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            assert queue.enqueue("a") is False
+            with new.client() as client, suppress(redis.RedisError):
+                if client.info("replication")["role"] == "master":
+                    return
+        except NotExecuted as refused:
+            assert refused.reason in {Reason.CONNECTION, Reason.READONLY, *meanwhile}
+        except OutcomeUnknown:
+            pass  # the connection broke while it waited
+        time.sleep(0.02)
+    raise AssertionError(new.log())
 
 
 @contextmanager

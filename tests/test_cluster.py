@@ -30,11 +30,11 @@ from tests.cluster import (
     start_cluster,
     start_node,
 )
+from tests.faults import await_promotion
 from tests.hosts import Host, settle
 from tests.proxy import LOOPBACK
 from uniqfifo import (
     NotExecuted,
-    OutcomeUnknown,
     QueueType,
     Reason,
     RedisQueueProvider,
@@ -250,27 +250,10 @@ def test_a_replica_is_promoted_when_asked_and_when_its_primary_is_killed(binary:
                 time.sleep(0.02)
             promote()
             for queue in queues:
-                wait_until_served(queue, new)
+                await_promotion(new, queue, Reason.CLUSTER_DOWN)
         for queue in queues:
             assert queue.enqueue("b") is True
             assert [queue.dequeue() for _ in range(3)] == ["a", "b", None]
-
-
-def wait_until_served(queue: Any, by: Server) -> None:
-    """Ask for the same thing, with right answers or right errors, until the new primary answers."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        try:
-            assert queue.enqueue("a") is False
-            with by.client() as client:
-                if client.info("replication")["role"] == "master":
-                    return
-        except NotExecuted as refused:
-            assert refused.reason in (Reason.CONNECTION, Reason.CLUSTER_DOWN, Reason.READONLY)
-        except OutcomeUnknown:
-            pass  # the connection broke while it waited
-        time.sleep(0.02)
-    raise AssertionError(by.log())
 
 
 @pytest.mark.parametrize("host", ["redis", "redis-asyncio"], indirect=True)

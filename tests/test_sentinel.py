@@ -5,9 +5,8 @@ Covers B20 (redis/redis-py#3443): READONLY, and the connection to who is no prim
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,11 +16,11 @@ import redis
 import redis.asyncio.sentinel
 import redis.sentinel
 
-from tests.faults import start_replica
+from tests.faults import await_promotion, start_replica
 from tests.hosts import Host
 from tests.proxy import LOOPBACK
 from tests.sentinel import SERVICE, await_true, start_sentinel
-from uniqfifo import NotExecuted, OutcomeUnknown, QueueType, Reason, RedisQueueProvider, Storage
+from uniqfifo import NotExecuted, QueueType, Reason, RedisQueueProvider, Storage
 from uniqfifo.connect import connect, connect_async
 from uniqfifo_spec.conformance.spawn import Server
 
@@ -86,26 +85,9 @@ def test_a_failover(
             with server_at(port) as client:
                 await_true(lambda: client.execute_command("SENTINEL", "FAILOVER", SERVICE) == b"OK")
         for queue in queues:
-            await_served(queue, replica)
+            await_promotion(replica, queue, Reason.MASTER_DOWN)
             assert queue.enqueue("b") is True
             assert [queue.dequeue() for _ in range(3)] == ["a", "b", None]
-
-
-def await_served(queue: Any, by: Server) -> None:
-    """Ask for the same thing, with right answers or right errors, until the new primary answers."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        try:
-            assert queue.enqueue("a") is False
-            with by.client() as client, suppress(redis.RedisError):
-                if client.info("replication")["role"] == "master":
-                    return
-        except NotExecuted as refused:
-            assert refused.reason in (Reason.CONNECTION, Reason.READONLY, Reason.MASTER_DOWN)
-        except OutcomeUnknown:
-            pass  # the connection broke while it waited
-        time.sleep(0.02)
-    raise AssertionError(by.log())
 
 
 def test_a_provider_by_url(
