@@ -15,13 +15,13 @@ import fakeredis
 import pytest
 import redis
 import redis.asyncio
-import trustme
 import valkey
 import valkey.asyncio
 from redis.cache import CacheConfig
 
 from tests.hosts import Host
 from tests.proxy import LOOPBACK, Proxy, free_port
+from tests.tls import speaking_tls
 from uniqfifo import NotExecuted, QueueType, Reason, RedisQueueProvider, Storage
 from uniqfifo.connect import connect, connect_async
 from uniqfifo_spec.conformance.spawn import Server
@@ -178,18 +178,10 @@ def test_a_unix_socket(
 def test_tls(
     private_server: Callable[..., Server], server_name: str, tmp_path: Path, kind: str
 ) -> None:
-    authority = trustme.CA()
-    certificate = authority.issue_cert(LOOPBACK)
-    authority.cert_pem.write_to_path(tmp_path / "ca")
-    certificate.private_key_pem.write_to_path(tmp_path / "key")
-    certificate.cert_chain_pems[0].write_to_path(tmp_path / "certificate")
-    port = str(free_port())
-    arguments = ["--tls-port", port, "--tls-auth-clients", "no"]
-    for name, file in (("cert", "certificate"), ("key", "key"), ("ca-cert", "ca")):
-        arguments += [f"--tls-{name}-file", f"{tmp_path / file}"]
-    server = private_server(server_name, *arguments)
+    port = free_port()
+    server = private_server(server_name, *speaking_tls(tmp_path, port))
     with server.client() as judge, Proxy() as proxy:
-        proxy.target = int(port)
+        proxy.target = port
         trust = {"ssl": True, "ssl_ca_certs": f"{tmp_path / 'ca'}", "protocol": 2}
         with Host(LIBRARIES[kind](host=LOOPBACK, port=proxy.port, **trust)) as host:
             walk(host, judge, "queue")

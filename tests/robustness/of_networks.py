@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import trustme
 
-from tests.proxy import LOOPBACK, STAGES, Cut, Delay, Reset, Swallow, free_port
+from tests.proxy import STAGES, Cut, Delay, Reset, Swallow, free_port
 from tests.proxy import Fault as Spoilt
 from tests.robustness.catalogue import fault
 from tests.robustness.stage import Stage, fronted, single
+from tests.tls import certificate, speaking_tls
 from uniqfifo import Reason
 
 REQUESTS = (b"EVALSHA", b"LPOP")
@@ -71,27 +71,11 @@ def unreachable(stage: Stage) -> None:
 
 def with_tls(stage: Stage) -> None:
     """One server that speaks TLS, with a certificate that the clients trust."""
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(stage.folder / "ca")
     port = free_port()
-    stage.args += ("--tls-port", f"{port}", "--tls-auth-clients", "no")
-    for name, path in _certificate(authority, stage.folder, "right").items():
-        stage.args += (f"--{name}", path)
-    stage.args += ("--tls-ca-cert-file", f"{stage.folder / 'ca'}")
+    stage.args += speaking_tls(stage.folder, port)
     single(stage)
     trust = {"ssl": True, "ssl_ca_certs": f"{stage.folder / 'ca'}"}
     stage.target |= {"port": port, "options": trust}
-
-
-def _certificate(authority: trustme.CA, folder: Path, name: str) -> dict[str, str]:
-    """The settings for a certificate of this authority."""
-    issued = authority.issue_cert(LOOPBACK)
-    issued.private_key_pem.write_to_path(folder / f"{name}.key")
-    issued.cert_chain_pems[0].write_to_path(folder / f"{name}.cert")
-    return {
-        "tls-cert-file": f"{folder / name}.cert",
-        "tls-key-file": f"{folder / name}.key",
-    }
 
 
 @fault(
@@ -103,12 +87,10 @@ def _certificate(authority: trustme.CA, folder: Path, name: str) -> dict[str, st
 )
 def wrong_certificate(stage: Stage) -> None:
     """The server shows a certificate of somebody else's authority"""
-    wrong = _certificate(trustme.CA(), stage.folder, "wrong")
+    wrong = certificate(trustme.CA(), stage.folder, "wrong")
     right = {name: path.replace("wrong", "right") for name, path in wrong.items()}
     with stage.admin(single_connection_client=True) as admin:
-        for certificate, seconds in ((wrong, 1.5), (right, 0)):
-            admin.execute_command(
-                "CONFIG SET", *(word for pair in certificate.items() for word in pair)
-            )
+        for shown, seconds in ((wrong, 1.5), (right, 0)):
+            admin.execute_command("CONFIG SET", *(word for pair in shown.items() for word in pair))
             admin.client_kill_filter(_type="normal", skipme=True)
             time.sleep(seconds)
