@@ -2,27 +2,43 @@
 
 import signal
 import sys
+from importlib import import_module
 from typing import NoReturn
+
+_CHECKS = "uniqfifo_spec.conformance"
+_COMMANDS = {
+    "check": (f"{_CHECKS}.check_cli", "check"),
+    "explore": (f"{_CHECKS}.explore_cli", "explore"),
+    "inspect": ("uniqfifo.inspect_cli", "inspect_command"),
+    "judge": (f"{_CHECKS}.judge_cli", "judge_command"),
+    "migrate": ("uniqfifo.move_cli", "migrate"),
+    "replay": (f"{_CHECKS}.explore_cli", "replay"),
+    "rollback": ("uniqfifo.move_cli", "rollback"),
+    "vectors": (f"{_CHECKS}.vectors_cli", "vectors"),
+}
 
 
 def main() -> None:
     """Run the command line. Every error is one line, and its exit code 2."""
     try:
         import click
+    except ModuleNotFoundError:
+        _fail(_needs("click"))
 
-        from uniqfifo.inspect_cli import inspect_command
-        from uniqfifo.move_cli import migrate, rollback
-        from uniqfifo_spec.conformance.check_cli import check
-        from uniqfifo_spec.conformance.explore_cli import explore, replay
-        from uniqfifo_spec.conformance.judge_cli import judge_command
-        from uniqfifo_spec.conformance.vectors_cli import vectors
-    except ModuleNotFoundError as missing:
-        _fail(f"the command line needs {missing.name}: pip install 'uniqfifo[check]'")
+    class Commands(click.Group):
+        """Each is loaded when it is asked for: a check takes much that an operator does without."""
 
-    group = click.Group("uniqfifo", help="A unique pending FIFO queue on Redis, and its checks.")
-    checks = (check, explore, replay, judge_command, vectors)
-    for command in (*checks, inspect_command, migrate, rollback):
-        group.add_command(command)
+        def list_commands(self, ctx: click.Context) -> list[str]:
+            return [*_COMMANDS]
+
+        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+            if cmd_name not in _COMMANDS:
+                return None
+            module, name = _COMMANDS[cmd_name]
+            command: click.Command = getattr(import_module(module), name)
+            return command
+
+    group = Commands("uniqfifo", help="A unique pending FIFO queue on Redis, and its checks.")
     click.version_option(package_name="uniqfifo")(group)
     # However it is ended, what was started is ended, too, and keys are removed.
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
@@ -37,12 +53,18 @@ def main() -> None:
         _fail(error.format_message())
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted")
+    except ModuleNotFoundError as missing:
+        _fail(_needs(str(missing.name).partition(".")[0]))
 
 
 def _interrupt(signal_number: int, frame: object) -> NoReturn:
     # Python swallows what is raised while it runs a destructor. So it comes again, later.
     signal.setitimer(signal.ITIMER_REAL, 5)
     raise KeyboardInterrupt
+
+
+def _needs(module: str) -> str:
+    return f"the command line needs {module}: pip install 'uniqfifo[check]'"
 
 
 def _fail(text: str) -> NoReturn:
