@@ -75,7 +75,7 @@ def test_the_published_script_loses_a_long_queue(client: redis.Redis, prefix: st
     assert not client.exists(prefix)
 
 
-@pytest.mark.servers("redis-7.0", "valkey-9.1")
+@pytest.mark.servers("redis-7.0")
 def test_a_million_ids_keep_their_order(server: Server, prefix: str) -> None:
     with server.client(socket_timeout=60) as client:
         ids = shuffled(1_000_000)

@@ -59,6 +59,7 @@ def test_there_and_back_and_there_again(server: Server, client: redis.Redis, pre
     assert not client.exists(index)
 
 
+@pytest.mark.servers("redis-5.0", "valkey-9.1")
 def test_what_a_person_sees(server: Server, client: redis.Redis, prefix: str) -> None:
     workflows, events, index = keys_of(prefix)
     put(client, workflows, shuffled(1_234))

@@ -61,6 +61,7 @@ def test_a_client_that_goes_through_the_retry_layer_eats_the_head(
     assert found["DEL-2"] == "one dequeue took 2 ids"
 
 
+@pytest.mark.servers("redis-7.0")
 def test_the_command_has_it(server: Server) -> None:
     done = uniqfifo("check", server.url, "--storage", "list", "--lose-answers")
     assert done.returncode == 0

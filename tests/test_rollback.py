@@ -157,7 +157,7 @@ def test_there_and_back_and_there_again(client: redis.Redis, prefix: str) -> Non
     assert is_in_order(client, prefix, ids)
 
 
-@pytest.mark.servers("redis-7.0", "valkey-9.1")
+@pytest.mark.servers("valkey-9.1")
 def test_a_million_ids_come_back_in_order(server: Server, prefix: str) -> None:
     with server.client(socket_timeout=60) as client:
         ids = shuffled(1_000_000)
