@@ -68,7 +68,7 @@ def test_check_on_a_private_server(server_name: str) -> None:
     [
         (["check", "nonsense"], "Redis URL must specify"),
         (["check", "redis://127.0.0.1:1"], "127.0.0.1:1"),
-        (["check", "redis://127.0.0.1:notaport"], "Port could not be cast"),
+        (["check", "redis://127.0.0.1:notaport"], "the port in the URL is no number"),
         (["check", "redis://127.0.0.1/0?colour=red"], "does not know"),
         (["check", ""], "is empty"),
         (["check", "--spawn", "--exec", ""], "is empty"),

@@ -16,7 +16,7 @@ import redis
 from click.testing import CliRunner
 
 from tests.cluster import owner_of, start_cluster
-from tests.faults import HAVE_ACL, memory_limit, snapshot, user
+from tests.faults import HAVE_ACL, memory_limit, snapshot, start_replica, user
 from tests.proxy import LOOPBACK
 from tests.test_cli import uniqfifo
 from tests.test_inspect import as_json, inspect, keys_of
@@ -227,6 +227,9 @@ def bad_input() -> Iterator[tuple[list[str], str]]:
         yield [command, "nonsense", "app"], "Redis URL must specify"
         yield [command, "redis://[", "app"], "Invalid IPv6"
         yield [command, "redis://127.0.0.1/0?colour=red", "app"], "does not know"
+        yield [command, "redis+sentinel://127.0.0.1/service?colour=red", "app"], "does not know"
+        yield [command, "redis://127.0.0.1/0?protocol=9", "app"], "the client refuses"
+        yield [command, "redis://127.0.0.1/jobs", "app"], "the database in the URL is no number"
         yield [command, "redis://127.0.0.1:1", "app"], "127.0.0.1:1"
         yield [command, "redis://no-such-host.invalid", "app"], "no-such-host.invalid"
         yield [command, "redis+cluster://127.0.0.1:1", "app"], "not executed"
@@ -254,6 +257,19 @@ def test_a_server_that_does_not_answer_is_not_waited_for(
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("uniqfifo: not executed, no connection: Timeout")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.servers("redis-5.0", "valkey-9.1")
+def test_a_replica_is_not_said_to_have_nothing_to_move(
+    server_name: str, private_server: Callable[..., Server]
+) -> None:
+    primary, replica = start_replica(private_server, server_name)
+    for command in COMMANDS:
+        done = uniqfifo(command, replica.url, "app")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            f"uniqfifo: this is a replica: move the keys at its primary, 127.0.0.1:{primary.port}\n"
+        )
 
 
 @pytest.mark.servers("redis-5.0", "valkey-9.1")

@@ -72,6 +72,16 @@ def look(client: Client, key: str) -> Facts:
     return Facts(key, reader.unknown, **reader.told)
 
 
+def replica_of(client: Client, key: str) -> str | None:
+    """The primary, as host:port, if who serves the key is a replica; None too if it does not tell.
+
+    Raises as `look` does.
+    """
+    reader = _Reader(client, key)
+    reader.read_role()
+    return reader.told.get("replica_of")
+
+
 class _Reader:
     def __init__(self, client: Client, key: str) -> None:
         self._calls = Calls(key, Storage.LIST)
@@ -84,10 +94,7 @@ class _Reader:
         with self._facts("type"):
             # A whole call: in a cluster it finds out who has the key.
             self.told["type"] = call(self._route, self._calls.type())
-        with self._facts("replica_of"):
-            match self._ask(b"ROLE"):
-                case [b"slave", host, port, *_]:
-                    self.told["replica_of"] = f"{host.decode()}:{port}"
+        self.read_role()
         with self._facts("ttl"):
             ttl = self._ask(b"PTTL", self._key)
             self.told["ttl"] = ttl if ttl >= 0 else None
@@ -101,6 +108,12 @@ class _Reader:
                 self._read_zset()
         with self._facts("memory"):
             self.told["memory"] = self._ask(b"MEMORY", b"USAGE", self._key)
+
+    def read_role(self) -> None:
+        with self._facts("replica_of"):
+            match self._ask(b"ROLE"):
+                case [b"slave", host, port, *_]:
+                    self.told["replica_of"] = f"{host.decode()}:{port}"
 
     def _read_list(self) -> None:
         with self._facts("pending"):

@@ -1,6 +1,7 @@
 """What an operator should know of the three keys of a deployment, as sentences."""
 
 from collections.abc import Iterator, Sequence
+from math import inf
 
 from uniqfifo._calls import Calls
 from uniqfifo._facts import TOP_SCORE, Facts
@@ -51,7 +52,7 @@ def notes(keys: Sequence[Facts]) -> Iterator[str]:
                 f"{facts.key} holds {copies} of ids that are pending already, as legacy hosts "
                 "leave them: they drain one by one, and migrate keeps the first of each"
             )
-        if facts.ahead:
+        if facts.ahead and facts.ahead != inf:
             yield (
                 f"{facts.key}: the highest score is {facts.ahead:,} µs ahead of the server's "
                 f"clock, {facts.ahead / 1e6:,.1f} s. Until the clock is past it, what zset hosts "

@@ -53,6 +53,8 @@ def main() -> None:
         _fail(error.format_message())
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted")
+    except (OSError, UnicodeEncodeError) as error:
+        _fail(f"what it has to say cannot be written: {error}")
     except ModuleNotFoundError as missing:
         _fail(_needs(str(missing.name).partition(".")[0]))
 

@@ -12,11 +12,12 @@ are for the servers; `sentinel_username=` and `sentinel_password=` are for the S
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import redis
 import redis.asyncio
@@ -41,6 +42,7 @@ _SEVERAL = re.compile(
     r"(?P<scheme>rediss?)\+(?P<kind>cluster|sentinel)://(?:(?P<login>[^/?]*)@)?(?P<hosts>[^/?]+)"
     r"(?:/(?P<path>[^?]*))?(?P<query>\?.*)?"
 )
+_ENCODE = "in a password / ? # and @ are written %2F %3F %23 and %40"
 _PORTS = {"cluster": 6379, "sentinel": 26379}
 
 
@@ -88,12 +90,12 @@ def _and_its_sentinels(client: Client) -> list[Client]:
 def _opener(library: ModuleType, url: str, options: Mapping[str, Any]) -> Callable[[], Client]:
     match = _SEVERAL.fullmatch(url)
     if match is None:
-        options = {**DEFAULTS, **_BLOCKING, **library.connection.parse_url(url), **options}
+        options = {**DEFAULTS, **_BLOCKING, **_parsed(library, url), **options}
         return partial(_one, library, options)
 
     scheme, kind, login, hosts, path, query = match.groups(default="")
     service, _, db = path.partition("/") if kind == "sentinel" else ("", "", path)
-    said = library.connection.parse_url(f"{scheme}://{login}@host/{db}{query}")
+    said = _parsed(library, f"{scheme}://{login}@host/{db}{query}")
     said = {name: said[name] for name in said if name not in ("host", "connection_class")}
     options = {**DEFAULTS, **_ENDLESS, **said, "ssl": scheme == "rediss", **options}
     addresses = [_address(host, _PORTS[kind]) for host in hosts.split(",")]
@@ -106,20 +108,37 @@ def _opener(library: ModuleType, url: str, options: Mapping[str, Any]) -> Callab
     return partial(_by_sentinel, library, addresses, unquote(service), options)
 
 
+def _parsed(library: ModuleType, url: str) -> dict[str, Any]:
+    """What redis-py reads in a URL of one server. What it would pass over is refused."""
+    parts = urlsplit(url)
+    if parts.fragment:
+        raise ValueError(f"the URL has a part behind #; {_ENCODE}")
+    if "redis" in parts.scheme and not re.fullmatch(r"/?\d*/?", parts.path):
+        raise ValueError(f"the database in the URL is no number; {_ENCODE}")
+    _port(parts)
+    said: dict[str, Any] = library.connection.parse_url(url)
+    return said
+
+
 def _address(host: str, default_port: int) -> tuple[str, int]:
     parts = urlsplit(f"//{host}")
     if not parts.hostname:
-        raise ValueError(f"no host in {host!r}")
-    return parts.hostname, parts.port or default_port
+        raise ValueError(f"the URL has an address without a host; {_ENCODE}")
+    return parts.hostname, _port(parts) or default_port
+
+
+def _port(parts: SplitResult) -> int | None:
+    try:
+        return parts.port
+    except ValueError:  # it would quote what may be half a password
+        raise ValueError(f"the port in the URL is no number up to 65535; {_ENCODE}") from None
 
 
 def _one(library: ModuleType, options: Mapping[str, Any]) -> Client:
-    pool = library.BlockingConnectionPool(**options)
-    try:
-        pool.connection_class(**pool.connection_kwargs)  # it is made, and not connected
-    except TypeError as error:
-        raise ValueError(f"the URL has an option that the client does not know: {error}") from None
-    return library.Redis.from_pool(pool)
+    with _of_the_url():
+        client = library.Redis.from_pool(library.BlockingConnectionPool(**options))
+        _try_options(client)
+    return client
 
 
 def _cluster(
@@ -143,5 +162,27 @@ def _by_sentinel(
     for_sentinels = {
         name.removeprefix(own): options[name] for name in options if name.startswith((own, *shared))
     }
-    sentinel = library.sentinel.Sentinel(addresses, sentinel_kwargs=for_sentinels, **for_servers)
-    return sentinel.master_for(service)
+    manager = library.sentinel.Sentinel
+    with _of_the_url():
+        sentinel = manager(addresses, sentinel_kwargs=for_sentinels, **for_servers)
+        client = sentinel.master_for(service)
+        for each in _and_its_sentinels(client):
+            _try_options(each)
+    return client
+
+
+def _try_options(client: Client) -> None:
+    """Make a connection, and do not connect it: only then does redis-py look at its options."""
+    pool = client.connection_pool
+    pool.connection_class(**pool.connection_kwargs)
+
+
+@contextmanager
+def _of_the_url() -> Iterator[None]:
+    """Whatever fails before anything is connected is an option's fault."""
+    try:
+        yield
+    except TypeError as error:
+        raise ValueError(f"the URL has an option that the client does not know: {error}") from None
+    except Exception as error:
+        raise ValueError(f"the URL has an option that the client refuses: {error}") from None

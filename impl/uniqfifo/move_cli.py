@@ -13,6 +13,7 @@ from rich.text import Text
 from uniqfifo._calls import Calls
 from uniqfifo._console import client_at, json_option, status
 from uniqfifo._exchange import Client
+from uniqfifo._facts import replica_of
 from uniqfifo._once import call
 from uniqfifo._queue import UniqueQueue
 from uniqfifo._route import route_to
@@ -40,7 +41,7 @@ def migrate(url: str, prefix: str, as_json: bool) -> None:
     Stop every host that uses the keys as LISTs first. The way back is rollback.
 
     All three keys are tried. Exits 0 if all are done, 1 if one was refused or its outcome is
-    unknown, 2 without a server.
+    unknown, 2 without a server, or with a replica.
     """
     _move(url, prefix, as_json, Storage.ZSET, UniqueQueue.migrate)
 
@@ -60,7 +61,7 @@ def rollback(url: str, prefix: str, as_json: bool) -> None:
     from then on, and loses nothing; but one that starts migrates the keys again.
 
     All three keys are tried. Exits 0 if all are done, 1 if one was refused or its outcome is
-    unknown, 2 without a server.
+    unknown, 2 without a server, or with a replica.
     """
     _move(url, prefix, as_json, Storage.LIST, UniqueQueue.roll_back)
 
@@ -93,12 +94,15 @@ def _move(
 
 
 def _greet(client: Client, key: str) -> None:
-    """Raise if no server answers; what one refuses is told for each key later."""
+    """Raise if no server answers, or a replica; what one refuses is told for each key later."""
     try:
         call(route_to(client, key, awaited=False), Calls(key, Storage.LIST).type())
     except NotExecuted as refused:
         if refused.reason in _NO_SERVER:
             raise
+    # One that lags may have nothing to move, and so nothing to refuse.
+    if primary := replica_of(client, key):
+        raise click.ClickException(f"this is a replica: move the keys at its primary, {primary}")
 
 
 def _tried(work: Callable[[UniqueQueue], int], queue: UniqueQueue) -> int | QueueError:
