@@ -134,7 +134,11 @@ def test_a_bad_record_names_line_and_field(record: dict[str, Any], message: str)
         ([b"no\n"], "line 1: no JSON"),
         ([b"[]\n"], "line 1: expected an object"),
         ([b'{"history":1,"clock":"monotonic","fault":[3]}\n'], "line 1: fault"),
-        ([b'{"history":1,"clock":"monotonic","fault":[3,2]}\n', b"{}\n"], "line 2: "),
+        ([b'{"history":1,"clock":"monotonic","fault":[3,2]}\n'], "line 1: fault: it ends"),
+        ([b'{"history":1,"clock":"monotonic","fault":[2,3]}\n', b"{}\n"], "line 2: "),
+        ([b'{"history":1,"clock":"monotonic","fault":["%d","9"]}\n' % 10**4299], "line 1: fault"),
+        ([b'{"history":1,"clock":"monotonic","fault":["9%d","9"]}\n' % 10**4299], "line 1: fault"),
+        ([b"[" * 100_000 + b"\n"], "line 1: no JSON"),
     ],
 )
 def test_a_bad_file_names_its_line(raw: list[bytes], message: str) -> None:

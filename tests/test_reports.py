@@ -99,14 +99,26 @@ def test_a_program_that_shows_a_failure_keeps_the_password(
     private_server: Callable[..., Server], server_name: str
 ) -> None:
     server = private_server(server_name, password="secret")
-    for url in (server.url, f"redis://127.0.0.1:{server.port}/0?password=secret&protocol=2"):
+    at = f"127.0.0.1:{server.port}/0"
+    shown = {
+        f"redis://:secret@{at}": f"redis://PASSWORD@{at}",
+        f"redis://default:secret@{at}": f"redis://PASSWORD@{at}",
+        f"redis://{at}?password=secret&protocol=2": f"redis://{at}?password=PASSWORD&protocol=2",
+    }
+    for url, masked in shown.items():
         with at_url(url) as bench:
-            assert bench.source == f"at_url({url.replace('secret', 'PASSWORD')!r})"
+            assert bench.source == f"at_url({masked!r})"
+    with server.client() as client:
+        client.config_set("requirepass", "a:b@c")
+    with at_url(f"redis://:a:b@c@{at}") as bench:
+        assert bench.source == f"at_url('redis://PASSWORD@{at}')"
 
 
 def test_what_a_port_says_does_not_steer_the_terminal(tmp_path: Path) -> None:
     breach = ProtocolError("refuses-hello", "[/]\x1b[2J\n")
     assert str(breach) == r"refuses-hello: [/]\x1b[2J\n"
+    breach = ProtocolError("dies", "no redis://:secret@127.0.0.1:1/0 there")
+    assert str(breach) == "dies: no redis://PASSWORD@127.0.0.1:1/0 there"
     page = tmp_path / "report.html"
     write(page, "[/] on Redis", [Report("list")], ExpectedFailures())
     assert "[/] on Redis: cases judged" in page.read_text("utf-8")

@@ -93,6 +93,22 @@ def test_nothing_is_left_running(server: Server, prefix: str, fault: str) -> Non
             time.sleep(0.1)
 
 
+def test_an_interrupt_before_it_said_hello_ends_it(
+    server: Server, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = []
+
+    def interrupted(port: Port, *arguments: object) -> bytes:
+        groups.append(port._process.pid)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Port, "_line", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Port(command("right"), server.url, prefix, "list")
+    with pytest.raises(ProcessLookupError):
+        os.killpg(groups[0], 0)
+
+
 def test_a_port_that_cannot_run_says_so(server: Server) -> None:
     for nonsense in ("/no/such/port", "'", "/bin/false"):
         with pytest.raises(ProtocolError):
@@ -141,6 +157,7 @@ def test_ids_never_turn_into_numbers() -> None:
         (b"[]\n", "bad-answer"),
         (b"\xff\n", "not-json"),
         (b"\n", "not-json"),
+        (b"[" * 100_000 + b"\n", "not-json"),
     ],
 )
 def test_answers_that_are_none(line: bytes, fault: str) -> None:

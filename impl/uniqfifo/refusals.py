@@ -70,6 +70,8 @@ _DEMOTED = "The previous master is now a slave"
 # How it prints a Sentinel that it could not ask: the whole client, redis-py 6 with its password.
 _SENTINEL = re.compile("<.*> - ", re.DOTALL)
 
+_LOGIN = re.compile(r"(?<=://)[^@\s]*:\S*(?=@)|(?<=password=)[^&\s]+")
+
 
 def without_secrets(error: BaseException) -> str:
     """What the client library says of a failure, fit to be shown.
@@ -77,7 +79,12 @@ def without_secrets(error: BaseException) -> str:
     It is cut so generously, up to the last Sentinel's failure, because a password may hold whatever
     else could mark its end.
     """
-    return _SENTINEL.sub("", str(error))
+    return without_password(_SENTINEL.sub("", str(error)))
+
+
+def without_password(text: str) -> str:
+    """Text in which no URL shows who logs in with which password."""
+    return _LOGIN.sub("PASSWORD", text)
 
 
 def server_text(error: BaseException | None) -> str:

@@ -5,7 +5,6 @@ pass by echoing. On a server that it did not start it touches only keys under it
 """
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,11 +18,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from uniqfifo.connect import close, connect
+from uniqfifo.refusals import without_password
 from uniqfifo_spec.commands import Command
 from uniqfifo_spec.conformance.spawn import spawn
 from uniqfifo_spec.keyspace import List, Other, Score, Value, ZSet
-
-_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)|(?<=password=)[^&]+")  # in a URL
 
 PREFIX = "{uniqfifo-check}"
 """What every key of a check begins with. The braces keep them together in a cluster."""
@@ -203,7 +201,7 @@ def at_url(url: str) -> Iterator[Bench]:
 
     Raises redis.RedisError or uniqfifo.NotExecuted if it cannot be reached.
     """
-    with _bench(url, f"at_url({_PASSWORD.sub('PASSWORD', url)!r})") as bench:
+    with _bench(url, f"at_url({without_password(url)!r})") as bench:
         yield bench
 
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 
+from uniqfifo.refusals import without_password
 from uniqfifo.storage import printable
 
 VERSION = 1
@@ -23,7 +24,7 @@ class ProtocolError(Exception):
     """The port broke the protocol. `fault` names how, the text says where."""
 
     def __init__(self, fault: str, message: str) -> None:
-        super().__init__(printable(f"{fault}: {message}"))
+        super().__init__(printable(without_password(f"{fault}: {message}")))
         self.fault = fault
 
 
@@ -54,7 +55,7 @@ def read_answer(line: bytes, op: str, seq: int) -> dict[str, Any]:
     """The answer to request `seq`, an `op`, from its line. Raises ProtocolError."""
     try:
         answer = json.loads(line.decode("utf-8"), parse_constant=_no_number)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ProtocolError("not-json", f"{_shown(line)} in answer to {op}: {error}") from None
     if isinstance(answer, dict) and answer.get("seq") != seq and "seq" in answer:
         raise ProtocolError("out-of-order", f"answer {answer['seq']!r} to request {seq}, {op}")

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, Any
 
+from uniqfifo.refusals import without_password
 from uniqfifo_spec.conformance.oracle import Operation
 from uniqfifo_spec.conformance.protocol import (
     LONGEST_LINE,
@@ -83,7 +84,7 @@ class Port:
             threading.Thread(target=self._write, args=(line,), daemon=True).start()
         try:
             return read_answer(self._line(op, seq, within), op, seq)
-        except ProtocolError:
+        except BaseException:  # interrupted, too: nobody else knows of it before it said hello
             self._broken = True
             self.kill()
             raise
@@ -192,7 +193,7 @@ class StdioTarget:
         """Have it do all of these one by one, and answer for all at once."""
         answer = self.port.ask("trace", within, steps=[_step(each) for each in operations])
         if not answer["ok"]:
-            return [Failed(answer["error"], answer.get("message", ""))] * len(operations)
+            return [_failed(answer)] * len(operations)
         results = answer["results"]
         if len(results) != len(operations):
             raise ProtocolError("bad-answer", f"{len(results)} results of {len(operations)} steps")
@@ -209,7 +210,7 @@ class StdioTarget:
 
     def _answer(self, op: str, answer: dict[str, Any]) -> Answer:
         if not answer["ok"]:
-            return Failed(answer["error"], answer.get("message", ""))
+            return _failed(answer)
         if op == "start":
             return None
         if op == "enqueue":
@@ -248,3 +249,8 @@ def _close(stream: IO[bytes] | None) -> None:
     with suppress(OSError):  # what was still to be written has nobody to read it
         if stream:
             stream.close()
+
+
+def _failed(answer: dict[str, Any]) -> Failed:
+    """A port may well quote the URL that it was given."""
+    return Failed(answer["error"], without_password(answer.get("message", "")))

@@ -25,6 +25,8 @@ from typing import Any, NoReturn
 from uniqfifo_spec.fifo import Id, Pending
 from uniqfifo_spec.history.calls import UNTOLD, Call, History, InvalidHistory, Outcome, Stamp
 
+_DIGITS = 4300  # Python reads no longer number
+
 _OUTCOMES = {"unknown": Outcome.UNKNOWN, "not-executed": Outcome.NOT_EXECUTED}
 
 
@@ -63,6 +65,8 @@ def _histories(header: dict[str, Any], calls: dict[str, list[Call]]) -> dict[str
         if not (isinstance(fault, list) and len(fault) == 2):
             raise BadRecord(f"fault: expected [from, until], found {fault!r}")
         fault = (_stamp({"fault": fault[0]}, "fault"), _stamp({"fault": fault[1]}, "fault"))
+        if fault[1] < fault[0]:
+            raise BadRecord(f"fault: it ends before it begins: {fault[0]}, {fault[1]}")
     return {
         queue: History(tuple(calls.get(queue, ())), initial.get(queue, ()), final.get(queue), fault)
         for queue in sorted({*calls, *initial, *final})
@@ -125,7 +129,7 @@ def _id(value: Any, field: str) -> Id:
 
 def _stamp(record: dict[str, Any], field: str) -> Stamp:
     value = record.get(field)
-    if isinstance(value, str) and value.removeprefix("-").isdecimal():
+    if isinstance(value, str) and value.removeprefix("-").isdecimal() and len(value) <= _DIGITS:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadRecord(f"{field}: expected a number, or a whole one as text, found {value!r}")
@@ -144,7 +148,7 @@ def _text(record: dict[str, Any], field: str) -> str:
 def _object(line: bytes) -> dict[str, Any]:
     try:
         record = json.loads(line.decode("utf-8"), parse_constant=_no_number)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise BadRecord(f"no JSON: {problem}") from None
     if not isinstance(record, dict):
         raise BadRecord(f"expected an object, found {record!r}")
