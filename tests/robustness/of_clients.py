@@ -56,11 +56,11 @@ def pool_exhausted(stage: Stage) -> None:
 
 @fault(
     "started-at-once",
-    plan={"queues": IN_LISTS},
+    plan={"queues": IN_LISTS, "ids": 1000},
     kinds=("url", "plain-asyncio"),
-    late=tuple(
-        {"kind": kind, "hosts": 10, "pause": 0.03} for kind in ("plain", "url-asyncio")
-    ),  # slowly, since so many at once make it hard to judge
+    late=tuple(  # slowly and of many ids, since so many at once make it hard to judge
+        {"kind": kind, "hosts": 10, "pause": 0.1, "ids": 1000} for kind in ("plain", "url-asyncio")
+    ),
     refused={Reason.WRONG_TYPE},
 )
 def started_at_once(stage: Stage) -> None:
